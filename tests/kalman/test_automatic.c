@@ -84,19 +84,20 @@ static void both_ends(void **state)
 static void constant_models(void **state)
 {
     (void)state;
-    for (int nx = 1; nx <= 13; nx += 3)
+    static const int states[] = { 1, 4, 7, 10, 16 };
+    for (int i = 0; i < 5; ++i)
         for (int p = 0; p < 2; ++p)
             for (unsigned missing = 0; missing < 2; ++missing) {
-                const int ny = (nx + 1) / 2;
+                const int nx = states[i], ny = (nx + 1) / 2;
                 golden *g = model_random((model_spec){ 77 + (uint64_t)nx, nx <= 8 ? T : 700, 1, nx, ny,
                                                        KS_PRIOR_X0,
                                                        HAS_OFFSETS | VARIES_U | (missing ? MISSING : 0) });
-                for (int i = 0; i < nx; ++i)
-                    for (int j = 0; j < nx; ++j) {
-                        g->F.f64[i * nx + j] = i == j ? 0.5 : 0;
-                        g->Q.f64[i * nx + j] = g->P0.f64[i * nx + j] = i == j;
-                        if (i < ny) g->H.f64[i * nx + j] = i == j;
-                        if (i < ny && j < ny) g->R.f64[i * ny + j] = i == j;
+                for (int r = 0; r < nx; ++r)
+                    for (int c = 0; c < nx; ++c) {
+                        g->F.f64[r * nx + c] = r == c ? 0.5 : 0;
+                        g->Q.f64[r * nx + c] = g->P0.f64[r * nx + c] = r == c;
+                        if (r < ny) g->H.f64[r * nx + c] = r == c;
+                        if (r < ny && c < ny) g->R.f64[r * ny + c] = r == c;
                     }
                 model_round(g);
                 takes(g, (ks_precision)p, 2,
