@@ -65,8 +65,7 @@ int ks_automatic_tries(const ks_smooth_plan *plan)
     const int64_t least = plan->nx <= FEW_STATES ? LEAST_STEPS_OF_FEW : LEAST_STEPS;
     return o->job == KS_JOB_SMOOTH && o->precision != KS_MIXED && plan->B == 1 && plan->T >= least &&
            plan->nx <= MOST_STATES && !ks_one_thread_pays(plan->kernels, plan->nx) && ks_makes_all(plan, in_place) &&
-           !(o->outputs & ~smoothed) &&
-           ks_workers(plan->context, o->threads, 2) == 2;
+           !(o->outputs & ~smoothed) && ks_workers(plan->context, o->threads, 2) == 2;
 }
 
 /** Whether the sequential method is faster: with more states and steps that repeat, which it looks up (memo_text.h). */

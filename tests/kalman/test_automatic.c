@@ -319,14 +319,20 @@ static void failures(void **state)
         }
 }
 
+static ks_context *context_of(int threads)
+{
+    ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
+    ks_context *context = NULL;
+    resources.threads = threads;
+    assert_int_equal(ks_context_create(&context, &resources), KS_OK);
+    return context;
+}
+
 /** A plan that may take either says so, and what a run with a model begins with. */
 static void plans(void **state)
 {
     (void)state;
-    ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
-    ks_context *context = NULL;
-    resources.threads = 8;
-    assert_int_equal(ks_context_create(&context, &resources), KS_OK);
+    ks_context *context = context_of(8);
     static const struct { int threads; ks_method method, varies; } cases[] = {
         { 1, KS_METHOD_SEQUENTIAL, KS_METHOD_SEQUENTIAL },
         { 2, KS_METHOD_TWO_ENDED, KS_METHOD_TWO_ENDED },
@@ -363,10 +369,7 @@ static void plans(void **state)
 static void sizes(void **state)
 {
     (void)state;
-    ks_context_options resources = KS_CONTEXT_OPTIONS_INIT;
-    ks_context *context = NULL;
-    resources.threads = 2;
-    assert_int_equal(ks_context_create(&context, &resources), KS_OK);
+    ks_context *context = context_of(2);
     for (int p = 0; p < 2; ++p)
         for (int nx = 9; nx <= 20; ++nx) {
             const ks_kernels *kernels = ks_kernels_for((ks_precision)p, KS_TIER_AUTO, nx, 1);
