@@ -27,6 +27,16 @@ static int KS_T(filter_tiled)(const ks_tiled_kernels *tiled, const ks_series *s,
 }
 #endif
 
+/* Every literal size is a function of its own: compile time more than doubles when a function doubles in size. */
+#define KS_FILTER_STEPS(name, states)                                                       \
+    KS_HD_COLD int KS_T(filter_steps_##name)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state, \
+                                             const ks_forward_sinks *to, void *work, ks_tally *tally) \
+    {                                                                                       \
+        return KS_T(ks_filter_steps)(states, s, k0, k1, state, to, work, tally);            \
+    }
+KS_EACH_LITERAL(KS_FILTER_STEPS)
+#undef KS_FILTER_STEPS
+
 KS_HD_COLD int KS_T(filter_range)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state, const ks_forward_sinks *to,
                               void *work, ks_tally *tally)
 {
@@ -34,9 +44,11 @@ KS_HD_COLD int KS_T(filter_range)(const ks_series *s, int64_t k0, int64_t k1, ks
     if (ks_tiled_takes(&KS_TILED, s->nx, s->ny))
         return KS_T(filter_tiled)(&KS_TILED, s, k0, k1, state, to, work, tally);
 #endif
+    const int nx = s->nx;
     int rc = 0;
-#define CALL(nx) rc = KS_T(ks_filter_steps)(nx, s, k0, k1, state, to, work, tally)
-    KS_WITH_LITERAL_STEPS(s->nx, CALL)
+    (void)nx; /* unused without literals */
+#define CALL(nx) rc = KS_T(filter_steps_##nx)(s, k0, k1, state, to, work, tally)
+    KS_WITH_LITERAL_STEPS(nx, CALL)
 #undef CALL
     return rc;
 }

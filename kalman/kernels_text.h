@@ -27,6 +27,9 @@
 #define KS_WITH_LITERAL_STEPS KS_WITH_LITERAL
 #endif
 
+/* MAKE(name, size) for each of these numbers, which a CALL of the same name then calls. */
+#define KS_EACH_LITERAL(MAKE) MAKE(1, 1) MAKE(2, 2) MAKE(3, 3) MAKE(4, 4) MAKE(6, 6) MAKE(nx, s->nx)
+
 #include "filter_anew_text.h"
 
 KS_HD_COLD size_t KS_T(table_scratch_bytes)(int nx, int ny)
@@ -85,20 +88,32 @@ KS_HD_COLD int KS_T(table_filter)(const ks_series *s, int64_t k0, int64_t k1, ks
     return KS_T(filter_anew)(KS_T(filter_range), s, k0, k1, state, to, work, tally);
 }
 
+#define KS_SMOOTH_STEPS(name, states)                                                       \
+    KS_HD_COLD int KS_T(smooth_steps_##name)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state, \
+                                             const ks_forward_sinks *kept, const ks_backward_sinks *to, \
+                                             void *work, ks_tally *tally)                   \
+    {                                                                                       \
+        return KS_T(ks_smooth_steps)(states, s, k0, k1, state, kept, to, work, tally);      \
+    }
+KS_EACH_LITERAL(KS_SMOOTH_STEPS)
+#undef KS_SMOOTH_STEPS
+
 KS_HD_COLD int KS_T(table_smooth)(const ks_series *s, int64_t k0, int64_t k1, ks_state *state,
                               const ks_forward_sinks *kept, const ks_backward_sinks *to,
                               void *work, ks_tally *tally)
 {
     const unsigned mode = ks_flush_begin();
+    const int nx = s->nx;
     int rc = 0;
+    (void)nx; /* unused without literals */
 #ifdef KS_TILED
     if (ks_tiled_takes(&KS_TILED, s->nx, s->ny))
         rc = KS_T(smooth_tiled)(&KS_TILED, s, k0, k1, state, kept, to, work, tally);
     else
 #endif
     {
-#define CALL(nx) rc = KS_T(ks_smooth_steps)(nx, s, k0, k1, state, kept, to, work, tally)
-        KS_WITH_LITERAL_STEPS(s->nx, CALL)
+#define CALL(nx) rc = KS_T(smooth_steps_##nx)(s, k0, k1, state, kept, to, work, tally)
+        KS_WITH_LITERAL_STEPS(nx, CALL)
 #undef CALL
     }
     ks_flush_end(mode);
@@ -292,16 +307,28 @@ KS_HD_COLD void KS_T(table_two_filter)(const ks_series *s, int64_t k0, int64_t k
 
 #include "two_filter_range_text.h"
 
+#define KS_TWO_FILTER_STEPS(name, states)                                                   \
+    KS_HD_COLD int KS_T(two_filter_steps_##name)(const ks_series *s, int64_t k0, int64_t k1, const ks_state *before, \
+                                                 KS_NUM *behind, ks_state *state, const ks_forward_sinks *kept, \
+                                                 const ks_backward_sinks *to, void *work, ks_tally *tally) \
+    {                                                                                       \
+        return KS_T(ks_two_filter_steps)(states, s, k0, k1, before, behind, state, kept, to, work, tally); \
+    }
+KS_EACH_LITERAL(KS_TWO_FILTER_STEPS)
+#undef KS_TWO_FILTER_STEPS
+
 KS_HD_COLD int KS_T(table_two_filter_back)(const ks_series *s, int64_t k0, int64_t k1,
                                            const ks_state *before, void *behind, ks_state *state,
                                            const ks_forward_sinks *kept, const ks_backward_sinks *to, void *work,
                                            ks_tally *tally)
 {
     const unsigned mode = ks_flush_begin();
+    const int nx = s->nx;
     int rc = 0;
+    (void)nx; /* unused without literals */
 #define CALL(nx)                                                                            \
-    rc = KS_T(ks_two_filter_steps)(nx, s, k0, k1, before, (KS_NUM *)behind, state, kept, to, work, tally)
-    KS_WITH_LITERAL_DOUBLE(s->nx, CALL)
+    rc = KS_T(two_filter_steps_##nx)(s, k0, k1, before, (KS_NUM *)behind, state, kept, to, work, tally)
+    KS_WITH_LITERAL_DOUBLE(nx, CALL)
 #undef CALL
     ks_flush_end(mode);
     return rc;
@@ -429,6 +456,7 @@ const ks_kernels KS_WIDE_TABLE =
 #endif
 
 #undef KS_ABSORB
+#undef KS_EACH_LITERAL
 #undef KS_WITH_LITERAL
 #undef KS_WITH_LITERAL_DOUBLE
 #undef KS_WITH_LITERAL_STEPS

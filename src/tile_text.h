@@ -112,22 +112,25 @@ KS_HD void KS_T(ks_tile_corner)(int bottom, int sign, int k, const KS_NUM *A, in
         for (int v = r / 4; v < 2; ++v) KS_STOREV(C + r * ldc + v * KS_LANES, c[r][v]);
 }
 
+/* Rows of a tile. With three vectors each, the sums and the operands just fit in the registers. */
+#define KS_TILE_ROWS (KS_VECTOR_BYTES > 32 ? 8 : 4)
+
 /** `rows` rows of C, n columns from column `from` on. n and `from` are multiples of the vector. */
 KS_HD void KS_T(ks_tile_row)(ks_prefetch *prefetch, int rows, int sign, int from, int n, int k, const KS_NUM *A, int ai,
                              int al, const KS_NUM *B, int ldb, const KS_NUM *C0, int ldc0,
                              KS_NUM *C, int ldc)
 {
     int j = from;
-    for (; j + 3 * KS_LANES <= n; j += 3 * KS_LANES)
-        KS_T(ks_tile)(prefetch, rows, 3, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
-    if (j + 2 * KS_LANES <= n)
-        KS_T(ks_tile)(prefetch, rows, 2, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
-    else if (j + KS_LANES <= n)
-        KS_T(ks_tile)(prefetch, rows, 1, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc);
+#define KS_VECTORS(vectors)                                                                 \
+    KS_T(ks_tile)(prefetch, rows, vectors, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc)
+    for (; j + 3 * KS_LANES <= n; j += 3 * KS_LANES) {
+        if (KS_TILE_ROWS <= 4 && n - j == 4 * KS_LANES) break; /* of three and one, the one would wait for its sums */
+        KS_VECTORS(3);
+    }
+    for (; j + 2 * KS_LANES <= n; j += 2 * KS_LANES) KS_VECTORS(2);
+    if (j + KS_LANES <= n) KS_VECTORS(1);
+#undef KS_VECTORS
 }
-
-/* Rows of a tile. With three vectors each, the sums and the operands just fit in the registers. */
-#define KS_TILE_ROWS (KS_VECTOR_BYTES > 32 ? 8 : 4)
 
 /** C (m, n) = C0 + sign A B with B (k, n); n is a multiple of the vector. upper: vectors of C entirely below its
  *  diagonal are left alone. `upper`, `sign` and sizes that are to be unrolled are literals. */
@@ -163,7 +166,10 @@ KS_HD void KS_T(ks_tiles_in_place)(ks_prefetch *prefetch, int upper, int sign, i
         default: break;
         }
     }
-    for (; i + 4 <= m; i += 4) {
+    /* The last five or six rows are one tile of pairs of vectors: one or two rows alone would wait for their sums. */
+    const int pairs = KS_TILE_ROWS <= 4 && !upper && m > 8 && n % (2 * KS_LANES) == 0;
+    const int last = pairs && (m % 4 == 1 || m % 4 == 2) ? 4 + m % 4 : 0;
+    for (; i + 4 <= m - last; i += 4) {
         if (upper && KS_LANES == 4 && n - i == 2 * KS_LANES && m - i > 4) {
 #define KS_CORNER(bottom)                                                                   \
     KS_T(ks_tile_corner)(bottom, sign, k, A + i * ai, ai, al, B + i, ldb, C0 + i * ldc0 + i, ldc0,   \
@@ -179,6 +185,19 @@ KS_HD void KS_T(ks_tiles_in_place)(ks_prefetch *prefetch, int upper, int sign, i
         }
         KS_ROWS_OF(4);
     }
+#define KS_PAIRS_OF(rows)                                                                   \
+    for (int j = 0; j < n; j += 2 * KS_LANES)                                               \
+    KS_T(ks_tile)(prefetch, rows, 2, sign, k, A + i * ai, ai, al, B + j, ldb, C0 + i * ldc0 + j, ldc0, \
+                  C + i * ldc + j, ldc)
+    if (last == 6) {
+        KS_PAIRS_OF(6);
+        return;
+    }
+    if (last == 5) {
+        KS_PAIRS_OF(5);
+        return;
+    }
+#undef KS_PAIRS_OF
     /* Not m - i: of a literal m, compilers see at once which copy there is. */
     switch (m % 4) {
     case 3: KS_ROWS_OF(3); break;

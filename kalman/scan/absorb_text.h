@@ -85,6 +85,15 @@ KS_HD void KS_T(ks_absorb_steps)(int nx, const ks_series *s, int64_t k0, int64_t
     }
 }
 
+#define KS_ABSORB_STEPS(name, states)                                                       \
+    KS_HD_COLD void KS_T(absorb_steps_##name)(const ks_series *s, int64_t k0, int64_t k1,   \
+                                              const KS_T(ks_absorb_memory) *w)              \
+    {                                                                                       \
+        KS_T(ks_absorb_steps)(states, s, k0, k1, w);                                        \
+    }
+KS_EACH_LITERAL(KS_ABSORB_STEPS)
+#undef KS_ABSORB_STEPS
+
 /** E <- E_k E for k = k1 - 1 down to k0. w->gains holds E_kᵀ. */
 KS_HD void KS_T(ks_absorb_back)(int nx, int64_t k0, int64_t k1, const KS_T(ks_absorb_memory) *w)
 {
@@ -139,7 +148,7 @@ KS_HD_COLD int KS_T(ks_absorb_filter)(int (*filter)(const ks_series *, int64_t, 
                                        own.bad_array == KS_ARRAY_INNOVATION_COV ? KS_ARRAY_ELEMENT_COV
                                                                                 : own.bad_array,
                                        own.fault, tally);
-#define CALL(nx) KS_T(ks_absorb_steps)(nx, s, k, end, &w)
+#define CALL(nx) KS_T(absorb_steps_##nx)(s, k, end, &w)
         KS_WITH_LITERAL_DOUBLE(nx, CALL)
 #undef CALL
     }

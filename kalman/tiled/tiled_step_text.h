@@ -35,6 +35,8 @@ typedef struct KS_T(ks_tiled) {
 /** Whether rows are n = 12 apart, a literal: nine to twelve states, in two tiles of four rows and a third one or part
  *  of it. Loops over tiles are unrolled by n, so that nx need not be a literal. */
 #define KS_THREE_TILES(n) (KS_LANES <= 4 && KS_KNOWN(n) && (n) == 12)
+/** The same of three or four tiles: nine to sixteen states. */
+#define KS_WHOLE_TILES(n) (KS_THREE_TILES(n) || (KS_LANES <= 4 && KS_KNOWN(n) && (n) == 16))
 
 /** The rows of all tiles of four that nx rows begin. A literal if n, the distance of rows, is one. */
 KS_HD int KS_T(ks_tile_rows)(int nx, int n) { return KS_LANES <= 4 ? n : (nx + 3) / 4 * 4; }
@@ -139,8 +141,9 @@ KS_HD void KS_T(ks_panel_solve)(ks_prefetch *prefetch, int rows, int at, int col
  *
  *  G (n, g) <- L⁻¹ G0 and Z <- D⁻¹ G. G0 and Z may be G. Returns true if every pivot exceeds `ratio` times its diagonal
  *  entry. Lines of the queue are prefetched meanwhile. */
-KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_prefetch *prefetch, int n, double ratio, int columns, KS_NUM *S, KS_NUM *LT, int g,
-                                 const KS_NUM *G0, KS_NUM *G, KS_NUM *Z, KS_NUM *pivot, KS_NUM *inverse_d)
+KS_HD KS_MASK KS_T(ks_tiled_ldl_in_place)(ks_prefetch *prefetch, int n, double ratio, int columns, KS_NUM *S,
+                                          KS_NUM *LT, int g, const KS_NUM *G0, KS_NUM *G, KS_NUM *Z, KS_NUM *pivot,
+                                          KS_NUM *inverse_d)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     for (int i = 0; i < n; ++i) pivot[i] = S[i * columns + i];
@@ -154,10 +157,14 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_prefetch *prefetch, int n, double ratio, int
         for (; at + 4 <= n; at += 4) {
             KS_FOUR;
         }
-    } else if (KS_THREE_TILES(columns)) {
+    } else if (KS_WHOLE_TILES(columns)) {
 #pragma GCC unroll 2
         for (; at < 8; at += 4) {
             KS_FOUR;
+        }
+        if (columns > 12) {
+            KS_FOUR;
+            at = 12;
         }
     } else {
         for (; at + 4 <= n; at += 4) {
@@ -174,7 +181,7 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_prefetch *prefetch, int n, double ratio, int
     case 2: KS_REST(2); break;
     case 1: KS_REST(1); break;
     default:
-        if (KS_THREE_TILES(columns) && at < n) { /* the loop leaves the last of three tiles */
+        if (KS_WHOLE_TILES(columns) && at < n) { /* the loop leaves the last tile */
             KS_REST(4);
         } else {
             KS_T(ks_panel_solve)(prefetch, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z);
@@ -183,6 +190,23 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_prefetch *prefetch, int n, double ratio, int
     }
 #undef KS_REST
     return good;
+}
+
+/** The same in a function that all callers share, for sizes known at run time and for what is done now and then. */
+KS_HD_SAME KS_MASK KS_T(ks_tiled_ldl_shared)(ks_prefetch *prefetch, int n, double ratio, int columns, KS_NUM *S,
+                                             KS_NUM *LT, int g, const KS_NUM *G0, KS_NUM *G, KS_NUM *Z, KS_NUM *pivot,
+                                             KS_NUM *inverse_d)
+{
+    return KS_T(ks_tiled_ldl_in_place)(prefetch, n, ratio, columns, S, LT, g, G0, G, Z, pivot, inverse_d);
+}
+
+/** The same, inlined if n is a literal, or if the number of tiles is. */
+KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_prefetch *prefetch, int n, double ratio, int columns, KS_NUM *S, KS_NUM *LT, int g,
+                                 const KS_NUM *G0, KS_NUM *G, KS_NUM *Z, KS_NUM *pivot, KS_NUM *inverse_d)
+{
+    if (KS_KNOWN(n) || KS_WHOLE_TILES(columns))
+        return KS_T(ks_tiled_ldl_in_place)(prefetch, n, ratio, columns, S, LT, g, G0, G, Z, pivot, inverse_d);
+    return KS_T(ks_tiled_ldl_shared)(prefetch, n, ratio, columns, S, LT, g, G0, G, Z, pivot, inverse_d);
 }
 
 /** Rows at .. at + rows - 1 (2 to 4, a literal) of B <- L⁻ᵀ B, after the rows below have been subtracted. LT has n
