@@ -123,12 +123,14 @@ KS_HD void KS_T(ks_tile_row)(ks_prefetch *prefetch, int rows, int sign, int from
     int j = from;
 #define KS_VECTORS(vectors)                                                                 \
     KS_T(ks_tile)(prefetch, rows, vectors, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc)
-    for (; j + 3 * KS_LANES <= n; j += 3 * KS_LANES) {
-        if (KS_TILE_ROWS <= 4 && n - j == 4 * KS_LANES) break; /* of three and one, the one would wait for its sums */
-        KS_VECTORS(3);
+    /* Four are two and two: of three and one, the one would wait for its sums. */
+    for (; j + 3 * KS_LANES <= n && !(KS_TILE_ROWS <= 4 && j + 4 * KS_LANES == n); j += 3 * KS_LANES) KS_VECTORS(3);
+    if (KS_TILE_ROWS <= 4 && j + 4 * KS_LANES == n) {
+        KS_VECTORS(2);
+        j += 2 * KS_LANES;
     }
-    for (; j + 2 * KS_LANES <= n; j += 2 * KS_LANES) KS_VECTORS(2);
-    if (j + KS_LANES <= n) KS_VECTORS(1);
+    if (j + 2 * KS_LANES <= n) KS_VECTORS(2);
+    else if (j + KS_LANES <= n) KS_VECTORS(1);
 #undef KS_VECTORS
 }
 

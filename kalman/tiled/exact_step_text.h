@@ -71,7 +71,7 @@ KS_HD_COLD int KS_T(ks_exact_predicted)(int nx, int n, const KS_NUM *F, const KS
 {
     KS_NUM *pivot = w->work, *inverse_d = pivot + n;
     KS_T(ks_copy)(nx * n, Pp, w->D);
-    return KS_ALL(KS_T(ks_tiled_ldl_shared)(NULL, nx, KS_EXACT_LEAST, n, w->D, w->step.W, 0, w->D, w->D, w->D, pivot, inverse_d)) &&
+    return KS_ALL(KS_T(ks_tiled_pivots)(nx, KS_EXACT_LEAST, n, w->D, w->step.W, pivot, inverse_d)) &&
            KS_T(ks_pivots_stand)(nx, 1 / KS_GROWTH, F, P, n, pivot, inverse_d);
 }
 

@@ -90,8 +90,7 @@ KS_HD KS_MASK KS_T(ks_tiled_conditioned)(int nx, int n, const KS_NUM *P,
                                          const KS_T(ks_tiled_memory) *w)
 {
     KS_T(ks_copy)(nx * n, P, w->D);
-    return KS_T(ks_tiled_ldl_shared)(NULL, nx, 1 / KS_GROWTH, n, w->D, w->step.W, 0, w->step.G, w->step.G, w->step.Z,
-                                     w->step.pivot, w->step.inverse_d);
+    return KS_T(ks_tiled_pivots)(nx, 1 / KS_GROWTH, n, w->D, w->step.W, w->step.pivot, w->step.inverse_d);
 }
 
 /** ks_tell_lost() for the covariance P, padded, that leads into step k. */

@@ -141,9 +141,8 @@ KS_HD void KS_T(ks_panel_solve)(ks_prefetch *prefetch, int rows, int at, int col
  *
  *  G (n, g) <- L⁻¹ G0 and Z <- D⁻¹ G. G0 and Z may be G. Returns true if every pivot exceeds `ratio` times its diagonal
  *  entry. Lines of the queue are prefetched meanwhile. */
-KS_HD KS_MASK KS_T(ks_tiled_ldl_in_place)(ks_prefetch *prefetch, int n, double ratio, int columns, KS_NUM *S,
-                                          KS_NUM *LT, int g, const KS_NUM *G0, KS_NUM *G, KS_NUM *Z, KS_NUM *pivot,
-                                          KS_NUM *inverse_d)
+KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_prefetch *prefetch, int n, double ratio, int columns, KS_NUM *S, KS_NUM *LT, int g,
+                                 const KS_NUM *G0, KS_NUM *G, KS_NUM *Z, KS_NUM *pivot, KS_NUM *inverse_d)
 {
     KS_MASK good = KS_GT(KS_LIT(1), KS_LIT(0));
     for (int i = 0; i < n; ++i) pivot[i] = S[i * columns + i];
@@ -152,12 +151,7 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl_in_place)(ks_prefetch *prefetch, int n, double r
 #define KS_FOUR                                                                             \
     good = good & KS_T(ks_panel)(prefetch, 4, at, ratio, columns, S, LT, pivot, inverse_d);           \
     if (at > 0) KS_T(ks_panel_solve)(prefetch, 4, at - 4, columns, S, LT, inverse_d, g, G0, G, Z)
-    if (__builtin_constant_p(n) && n <= 12) {
-#pragma GCC unroll 3
-        for (; at + 4 <= n; at += 4) {
-            KS_FOUR;
-        }
-    } else if (KS_WHOLE_TILES(columns)) {
+    if (KS_WHOLE_TILES(columns)) {
 #pragma GCC unroll 2
         for (; at < 8; at += 4) {
             KS_FOUR;
@@ -165,6 +159,11 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl_in_place)(ks_prefetch *prefetch, int n, double r
         if (columns > 12) {
             KS_FOUR;
             at = 12;
+        }
+    } else if (__builtin_constant_p(n) && n <= 12) {
+#pragma GCC unroll 3
+        for (; at + 4 <= n; at += 4) {
+            KS_FOUR;
         }
     } else {
         for (; at + 4 <= n; at += 4) {
@@ -192,21 +191,11 @@ KS_HD KS_MASK KS_T(ks_tiled_ldl_in_place)(ks_prefetch *prefetch, int n, double r
     return good;
 }
 
-/** The same in a function that all callers share, for sizes known at run time and for what is done now and then. */
-KS_HD_SAME KS_MASK KS_T(ks_tiled_ldl_shared)(ks_prefetch *prefetch, int n, double ratio, int columns, KS_NUM *S,
-                                             KS_NUM *LT, int g, const KS_NUM *G0, KS_NUM *G, KS_NUM *Z, KS_NUM *pivot,
-                                             KS_NUM *inverse_d)
+/** The same without right-hand sides, in a function of its own: for what is looked at now and then. */
+KS_HD_SAME KS_MASK KS_T(ks_tiled_pivots)(int n, double ratio, int columns, KS_NUM *S, KS_NUM *LT, KS_NUM *pivot,
+                                         KS_NUM *inverse_d)
 {
-    return KS_T(ks_tiled_ldl_in_place)(prefetch, n, ratio, columns, S, LT, g, G0, G, Z, pivot, inverse_d);
-}
-
-/** The same, inlined if n is a literal, or if the number of tiles is. */
-KS_HD KS_MASK KS_T(ks_tiled_ldl)(ks_prefetch *prefetch, int n, double ratio, int columns, KS_NUM *S, KS_NUM *LT, int g,
-                                 const KS_NUM *G0, KS_NUM *G, KS_NUM *Z, KS_NUM *pivot, KS_NUM *inverse_d)
-{
-    if (KS_KNOWN(n) || KS_WHOLE_TILES(columns))
-        return KS_T(ks_tiled_ldl_in_place)(prefetch, n, ratio, columns, S, LT, g, G0, G, Z, pivot, inverse_d);
-    return KS_T(ks_tiled_ldl_shared)(prefetch, n, ratio, columns, S, LT, g, G0, G, Z, pivot, inverse_d);
+    return KS_T(ks_tiled_ldl)(NULL, n, ratio, columns, S, LT, 0, S, S, S, pivot, inverse_d);
 }
 
 /** Rows at .. at + rows - 1 (2 to 4, a literal) of B <- L⁻ᵀ B, after the rows below have been subtracted. LT has n
