@@ -168,10 +168,7 @@ KS_HD void KS_T(ks_tiles_in_place)(ks_prefetch *prefetch, int upper, int sign, i
         default: break;
         }
     }
-    /* The last five or six rows are one tile of pairs of vectors: one or two rows alone would wait for their sums. */
-    const int pairs = KS_TILE_ROWS <= 4 && !upper && m > 8 && n % (2 * KS_LANES) == 0;
-    const int last = pairs && (m % 4 == 1 || m % 4 == 2) ? 4 + m % 4 : 0;
-    for (; i + 4 <= m - last; i += 4) {
+    for (; i + 4 <= m; i += 4) {
         if (upper && KS_LANES == 4 && n - i == 2 * KS_LANES && m - i > 4) {
 #define KS_CORNER(bottom)                                                                   \
     KS_T(ks_tile_corner)(bottom, sign, k, A + i * ai, ai, al, B + i, ldb, C0 + i * ldc0 + i, ldc0,   \
@@ -187,19 +184,6 @@ KS_HD void KS_T(ks_tiles_in_place)(ks_prefetch *prefetch, int upper, int sign, i
         }
         KS_ROWS_OF(4);
     }
-#define KS_PAIRS_OF(rows)                                                                   \
-    for (int j = 0; j < n; j += 2 * KS_LANES)                                               \
-    KS_T(ks_tile)(prefetch, rows, 2, sign, k, A + i * ai, ai, al, B + j, ldb, C0 + i * ldc0 + j, ldc0, \
-                  C + i * ldc + j, ldc)
-    if (last == 6) {
-        KS_PAIRS_OF(6);
-        return;
-    }
-    if (last == 5) {
-        KS_PAIRS_OF(5);
-        return;
-    }
-#undef KS_PAIRS_OF
     /* Not m - i: of a literal m, compilers see at once which copy there is. */
     switch (m % 4) {
     case 3: KS_ROWS_OF(3); break;
