@@ -63,6 +63,8 @@ static void write_output(int replace)
     (void)dup2(silent, STDERR_FILENO);
     /* Those of cmocka would go on with its tests. */
     for (int i = 0; i < FAULTS; ++i) signal(faults[i], SIG_DFL);
+    /* One that the caller ignores stays ignored, and nohup ignores SIGHUP. */
+    signal(SIGHUP, SIG_DFL);
     ks_interrupt_install();
     if (ks_temp_create(&temp, "out", replace, &failure)) _exit((int)failure.code);
     if (write(temp.descriptor, "new", 3) != 3) _exit(99);
