@@ -124,7 +124,7 @@ KS_HD void KS_T(ks_tile_row)(ks_prefetch *prefetch, int rows, int sign, int from
 #define KS_VECTORS(vectors)                                                                 \
     KS_T(ks_tile)(prefetch, rows, vectors, sign, k, A, ai, al, B + j, ldb, C0 + j, ldc0, C + j, ldc)
     /* The last four are two and two: of three and one, the one would wait for its sums. In rows of four vectors this
-     * took 1.02 to 1.05 of the time, in longer ones .95 to .99. */
+     * took 1.02 to 1.05 of the time, in longer ones .95 to 1. */
     const int pairs = KS_TILE_ROWS <= 4 && n > 4 * KS_LANES;
     for (; j + 3 * KS_LANES <= n && !(pairs && j + 4 * KS_LANES == n); j += 3 * KS_LANES) KS_VECTORS(3);
     if (pairs && j + 4 * KS_LANES == n) {
