@@ -50,7 +50,7 @@ static size_t scratch_bytes(int nx, int ny)
 
 /* Rows are `apart` numbers apart. For nine to eleven states this is a literal: they have as many tiles as twelve, and
  * share one copy, which is only a few per cent slower than a copy for each. So do 13 to 16 in the smoother, .85 to .94
- * of the time; a filter gains nothing. */
+ * of the time; a filter's would be .96 to .99. */
 #define PADDED(states) KS_T(ks_padded)(states)
 /* Every shape and literal size is a function of its own. Several ranges in one function would share its registers, and
  * compile time more than doubles when a function doubles in size. */

@@ -16,14 +16,14 @@
 enum { STEPS = 70 };
 
 /** Numbers of states and of entries: 2 to 8, 12 and, with AVX-512, 13 to 16 have kernels of their own, 9 to 11 and 13
- *  to 16 share some. Of 22, 28 and 29 rows or columns, tiles have other shapes. */
+ *  to 16 share some. Rows of 28 and 52 numbers in double, and of 56 in single precision, end in two pairs of vectors. */
 static const int sizes[][2] = {
     { 1, 1 },  { 2, 1 },  { 2, 2 },  { 2, 4 },  { 2, 5 },  { 3, 1 },   { 3, 2 },  { 3, 3 },  { 3, 4 }, { 3, 6 },
     { 4, 1 },  { 4, 2 },  { 4, 3 },  { 4, 4 },  { 4, 5 },  { 4, 7 },   { 5, 2 },  { 5, 5 },
     { 6, 1 },  { 6, 3 },  { 6, 6 },  { 6, 9 },  { 7, 2 },  { 7, 4 },   { 8, 1 },  { 8, 4 },
     { 8, 8 },  { 9, 3 },  { 9, 4 },  { 9, 9 },  { 10, 1 },  { 10, 5 }, { 10, 7 }, { 11, 2 },
     { 11, 5 }, { 11, 6 }, { 11, 8 }, { 12, 1 }, { 12, 5 }, { 12, 6 }, { 12, 13 }, { 13, 5 }, { 14, 3 },
-    { 15, 7 }, { 16, 4 }, { 17, 8 }, { 22, 5 }, { 24, 7 }, { 25, 1 }, { 28, 14 }, { 29, 3 }, { 33, 17 },
+    { 15, 7 }, { 16, 4 }, { 17, 8 }, { 22, 5 }, { 24, 7 }, { 25, 1 }, { 28, 14 }, { 29, 3 }, { 33, 17 }, { 50, 3 },
 };
 
 static const ks_tier tiers[] = { KS_TIER_BASELINE, KS_TIER_AVX2, KS_TIER_AVX512 };
