@@ -7,7 +7,7 @@
 const ks_bt_kernels *ks_bt_kernels_of(ks_precision precision, ks_tier tier, int n)
 {
     const int wide = precision == KS_F64;
-#if defined(KS_WITH_AVX512) && defined(__x86_64__)
+#if defined(KS_WITH_AVX512)
     if (ks_tier_here(tier) == KS_TIER_AVX512 && ks_pays_wide(tier, n, wide ? 8 : 16))
         return wide ? &ks_bt_avx512_f64 : &ks_bt_avx512_f32;
 #endif

@@ -15,7 +15,7 @@ const ks_kernels *ks_kernels_of(ks_precision precision, ks_tier tier)
     return KS_TABLE_HERE(tier, &ks_kernels_baseline_f32, &ks_kernels_avx2_f32);
 }
 
-#if defined(KS_WITH_AVX512) && defined(__x86_64__)
+#if defined(KS_WITH_AVX512)
 /** Whether vectors of 512 bits pay for so many states and entries, or are asked for where they do on some processor. */
 static int wide_enough(ks_precision precision, ks_tier tier, int nx, int ny)
 {
@@ -28,7 +28,7 @@ static int wide_enough(ks_precision precision, ks_tier tier, int nx, int ny)
 
 const ks_kernels *ks_kernels_for(ks_precision precision, ks_tier tier, int nx, int ny)
 {
-#if defined(KS_WITH_AVX512) && defined(__x86_64__)
+#if defined(KS_WITH_AVX512)
     if (ks_tier_here(tier) == KS_TIER_AVX512 && wide_enough(precision, tier, nx, ny))
         return precision == KS_F64 ? &ks_kernels_avx512_f64 : &ks_kernels_avx512_f32;
 #endif
@@ -39,7 +39,7 @@ const ks_kernels *ks_kernels_for(ks_precision precision, ks_tier tier, int nx, i
 
 int ks_one_thread_pays(const ks_kernels *kernels, int nx)
 {
-#if defined(KS_WITH_AVX512) && defined(__x86_64__)
+#if defined(KS_WITH_AVX512)
     const int wide = kernels == &ks_kernels_avx512_f64 || kernels == &ks_kernels_avx512_f32;
     return wide && nx >= KS_WIDE_FROM && nx <= KS_WIDE_ALONE_TO;
 #else
@@ -51,7 +51,7 @@ int ks_one_thread_pays(const ks_kernels *kernels, int nx)
 
 const ks_tiled_kernels *ks_tiled_kernels_of(const ks_kernels *kernels)
 {
-#if defined(KS_WITH_AVX512) && defined(__x86_64__)
+#if defined(KS_WITH_AVX512)
     if (kernels == &ks_kernels_avx512_f64) return &ks_tiled_avx512_f64;
     if (kernels == &ks_kernels_avx512_f32) return &ks_tiled_avx512_f32;
 #endif
@@ -97,7 +97,7 @@ const ks_signal_kernels *ks_signal_kernels_of(ks_tier tier)
 
 const ks_map_kernels *ks_map_kernels_of(ks_tier tier, int nx)
 {
-#if defined(KS_WITH_AVX512) && defined(__x86_64__)
+#if defined(KS_WITH_AVX512)
     if (ks_tier_here(tier) == KS_TIER_AVX512 && nx > KS_MAP_FEW && ks_pays_wide(tier, nx, 8)) return &ks_map_avx512_f64;
 #endif
     (void)nx;
@@ -112,7 +112,7 @@ const ks_pack_kernels *ks_packs_of(ks_precision precision, ks_tier tier)
 
 const ks_pack_kernels *ks_wide_packs_of(ks_precision precision, ks_tier tier)
 {
-#if defined(KS_WITH_AVX512) && defined(__x86_64__)
+#if defined(KS_WITH_AVX512)
     if (ks_tier_here(tier) == KS_TIER_AVX512)
         return precision == KS_F64 ? &ks_packs_avx512_f64 : &ks_packs_avx512_f32;
 #endif

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include "kalscan/number.h"
+#include "ks_tiers.h"
 
 /** Non-zero where the kernels compiled for AVX2 and FMA can run. */
 static inline int ks_has_avx2(void)
@@ -18,7 +19,7 @@ static inline int ks_has_avx2(void)
 /** Non-zero where kernels compiled for AVX-512 exist (Meson's -Davx512=true) and can run. */
 static inline int ks_has_avx512(void)
 {
-#if defined(__x86_64__) && defined(KS_WITH_AVX512)
+#if defined(KS_WITH_AVX512)
     return ks_has_avx2() && __builtin_cpu_supports("avx512f") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 #else

@@ -30,7 +30,7 @@ SEARCH = ["include", "src", "scan", "blocktri", "kalman",
                                           "two_ended"]),
           "count", "src/io", "src/cli"]
 # What the build finds elsewhere: made by it, or of the emulated device.
-ELSEWHERE = {"ks_version.h", "emulated_kernel.h"}
+ELSEWHERE = {"ks_version.h", "ks_tiers.h", "emulated_kernel.h"}
 
 # Library headers, and where they may be included.
 LIBRARIES = {

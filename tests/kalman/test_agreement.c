@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "cpu.h"
 #include "models.h"
 #include "run_case.h"
 #include "sanitizers.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "assert_within.h"
+#include "cpu.h"
 #include "hd.h"
 #include "models.h"
 #include "run_case.h"
