@@ -73,16 +73,16 @@ static int64_t lay_out(ks_mixed *mixed, int l, const ks_smooth_plan *plan)
     const int nx = plan->nx, ny = plan->ny;
     const int numbers[KS_TWIN_ARRAYS] = { nx * nx, nx * nx, ny * nx, ny * ny };
     ks_mixed_lane *lane = &mixed->lane[l];
-    int64_t bytes = ny + gain_numbers(nx, ny);
+    int64_t floats = ny + gain_numbers(nx, ny);
     for (int a = 0; a < KS_TWIN_ARRAYS; ++a) {
         ks_twin_array *array = &lane->array[a];
         const ks_rows rows = rows_of(&lane->series, a);
         array->numbers = numbers[a];
         array->varies = rows.stride != 0;
         array->own = l == 0 || rows.base != rows_of(&mixed->lane[0].series, a).base;
-        if (array->own && array->varies) bytes += numbers[a];
+        if (array->own && array->varies) floats += numbers[a];
     }
-    return bytes;
+    return floats;
 }
 
 /** Point into the pool for blocks of mixed->length steps. Constant arrays are rounded at once. */

@@ -127,8 +127,7 @@ void ks_map_device_lay_out(ks_device_layout *l, const ks_smooth_plan *plan)
     const int64_t T = plan->T, n = plan->nx;
     const size_t row = (size_t)n * sizeof(double), block = (size_t)n * row;
     map->nested = ks_map_device_order(&plan->options, plan->nx) == KS_BLOCKTRI_NESTED_DISSECTION;
-    const int both = may_be_alone(map, plan);
-    cut(map, plan, both); /* with threads there are more segments than with teams */
+    cut(map, plan, may_be_alone(map, plan)); /* with threads there are more segments than with teams */
     take_teams(l, plan);
     if (map->nested) take_nest(l, plan);
     else take_levels(l, plan);
@@ -144,7 +143,6 @@ void ks_map_device_lay_out(ks_device_layout *l, const ks_smooth_plan *plan)
     m->pivot = 4 * (double)(n > plan->ny ? n : plan->ny) * ks_unit_roundoff(plan->options.precision != KS_F64);
     m->largest = plan->kernels->largest;
     map->args.found = ks_device_take(l, map->pieces + 1, sizeof(ks_map_found));
-    cut(map, plan, both);
     map->args.lost = ks_device_take(l, 1, sizeof *map->args.lost);
     if (!in_place(plan, KS_OUT_SMOOTHED_MEAN)) map->x = ks_device_take(l, T, row);
     if (!in_place(plan, KS_OUT_SMOOTHED_COV)) map->S = ks_device_take(l, T, block);
