@@ -14,6 +14,13 @@ int ks_smallest_eigenvalue(int n, double *A, double *scratch, double *eigenvalue
     return info != 0;
 }
 
+size_t ks_lapack_syev_scratch(int n) { return 3 * (size_t)n; }
+
+int ks_lapack_syev_f64(int n, double *A, double *values, double *scratch)
+{
+    return LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', n, A, n, values, scratch, 3 * n) != 0;
+}
+
 void ks_lapack_trsm_f64(int transposed, int n, int m, const double *R, int ldr, double *B, int ldb)
 {
     cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, transposed ? CblasTrans : CblasNoTrans,

@@ -11,6 +11,13 @@ size_t ks_eigenvalue_scratch(int n);
  *  Returns 0, or non-zero if the iteration did not converge. */
 int ks_smallest_eigenvalue(int n, double *A, double *scratch, double *eigenvalue);
 
+/** Return the numbers of scratch that ks_lapack_syev_f64() needs for order n. */
+size_t ks_lapack_syev_scratch(int n);
+
+/** Compute eigenvalues (n), the smallest first, and eigenvectors of the symmetric A (n, n). On return row c of A is the
+ *  vector of number c, of norm 1. Returns 0, or non-zero if the iteration did not converge. */
+int ks_lapack_syev_f64(int n, double *A, double *values, double *scratch);
+
 /* Row-major, rows ld elements apart. R is upper triangular; its lower triangle is not touched. */
 
 /** B (n, m) <- R^-1 B, or R'^-1 B where transposed. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "explain.h"
+#include "kalscan/diffuse.h"
 #include "memory.h"
 #include "output_file.h"
 #include "target.h"
@@ -48,7 +49,8 @@ static ks_exit check_files(const ks_settings *settings, ks_failure *failure)
     return ks_target_check(settings->output, settings->force, inputs, failure);
 }
 
-/* Return the bytes of workspace: the run and, after it, the signal share them. */
+/* Return the bytes of workspace: the run and, after it, the signal share them. A run with a diffuse prior takes about
+ * as much itself. */
 static size_t library_work(const ks_run *run)
 {
     const size_t smooth = ks_smooth_workspace_bytes(run->plan), signal = ks_signal_workspace_bytes(run->plan);
@@ -108,13 +110,22 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
+/* Before the observations tell the state, filtered variances are infinite, and those of the signal not defined. */
+static ks_exit check_signal(const ks_run *run, ks_failure *failure)
+{
+    const ks_settings *settings = run->settings;
+    if (settings->job != KS_JOB_FILTER || !settings->signal || !ks_input_is_diffuse(run->input)) return KS_EXIT_DONE;
+    return ks_fail(failure, KS_EXIT_USAGE, "--signal of a filter does not go with a diffuse prior (P0_inf): variances are "
+                   "infinite at first; kalscan smooth makes it");
+}
+
 static ks_exit open_input(ks_run *run, ks_failure *failure)
 {
     const ks_settings *settings = run->settings;
     if (ks_input_open(&run->input, &settings->places, failure) ||
         ks_problems_fail(&run->input->problems, true, failure) ||
         (settings->forecast > 0 && ks_input_extend(run->input, settings->forecast, failure)) ||
-        ks_input_spare(run->input, settings->output, failure))
+        check_signal(run, failure) || ks_input_spare(run->input, settings->output, failure))
         return failure->code;
     print_notes(run);
     note_layout(run);
@@ -162,22 +173,38 @@ static ks_exit make_signal(const ks_run *run, const ks_model *model, const ks_re
     return status == KS_OK ? KS_EXIT_DONE : ks_explain_run(status, &info, run->input, run->settings->precision, failure);
 }
 
+/* Run the plan, and the signal. */
+static ks_exit run_plan(ks_run *run, const ks_result_places *places, ks_failure *failure)
+{
+    const ks_settings *settings = run->settings;
+    const ks_view P0_inf = ks_input_diffuse(run->input);
+    ks_model model;
+    ks_view y;
+    void *work = NULL;
+    ks_status status;
+    if (!P0_inf.data || settings->signal) {
+        work = ks_memory_raw(library_work(run), "the workspace", failure);
+        if (!work) return failure->code;
+    }
+    ks_input_views(run->input, &model, &y);
+    if (P0_inf.data)
+        status = ks_diffuse_run(run->plan, &model, P0_inf, y, &places->outputs, &run->diffuse_steps, &run->info);
+    else
+        status = ks_smooth_run(run->plan, &model, y, &places->outputs, work, &run->info);
+    if (status == KS_OK && !settings->quiet) ks_note_tried(run->plan, settings, &run->info);
+    if (status != KS_OK) ks_explain_run(status, &run->info, run->input, settings->precision, failure);
+    else if (settings->signal) make_signal(run, &model, places, work, failure);
+    free(work);
+    return failure->code;
+}
+
 static ks_exit compute(ks_run *run, ks_failure *failure)
 {
     const double start = ks_seconds();
-    ks_model model;
-    ks_view y;
     ks_result_places places;
     if (ks_results_allocate(&run->results, run->input, &places, failure)) return failure->code;
-    void *work = ks_memory_raw(library_work(run), "the workspace", failure);
-    if (!work) return failure->code;
     ks_progress_phase(&run->progress, "compute");
-    ks_input_views(run->input, &model, &y);
-    const ks_status status = ks_smooth_run(run->plan, &model, y, &places.outputs, work, &run->info);
-    if (status == KS_OK && !run->settings->quiet) ks_note_tried(run->plan, run->settings, &run->info);
-    if (status != KS_OK) ks_explain_run(status, &run->info, run->input, run->settings->precision, failure);
-    else if (run->settings->signal) make_signal(run, &model, &places, work, failure);
-    free(work);
+    run_plan(run, &places, failure);
     run->compute_seconds = ks_seconds() - start;
     return failure->code;
 }

@@ -126,6 +126,17 @@ static void place_text(const ks_info *info, const ks_input *input, char *text, s
         snprintf(text, size, "%s", series);
 }
 
+/* A prior that is infinite in some directions, of which y does not tell enough. */
+static ks_exit explain_diffuse(const ks_info *info, const char *file, const char *place, ks_failure *failure)
+{
+    if (info->fault == KS_FAULT_NOT_FINITE)
+        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: %sthe observations do not determine the state: the variance of "
+                       "entry %d of x, which P0_inf makes infinite at first, stays infinite; kalscan filter takes this "
+                       "model", file, place, info->row);
+    return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: %sround-off hides what the observations tell of the directions of "
+                   "P0_inf; other units of the states may help", file, place);
+}
+
 static const char *fault_text(const ks_info *info)
 {
     switch (info->fault) {
@@ -168,6 +179,8 @@ ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *in
                        status == KS_ENOMEM ? "out of memory of the device" : ks_strerror(status), info->device_code);
     switch (status) {
     case KS_EREFUSED:
+        if (info->array == KS_ARRAY_P0 && ks_input_is_diffuse(input))
+            return explain_diffuse(info, file, place, failure);
         return ks_fail(failure, KS_EXIT_NUMERICAL,
                        "%s: %s%s; method '%s' cannot take this model, use --method %s", file,
                        place, complaint, ks_method_name(info->method),

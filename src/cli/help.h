@@ -10,6 +10,8 @@ void ks_help_exit_codes(void);
 
 /** The sentence about the log-likelihood in --help and in outputs. */
 extern const char *const ks_loglik_convention;
+/** The same with a diffuse prior. */
+extern const char *const ks_diffuse_loglik_convention;
 
 /** The two equations of the model. */
 extern const char *const ks_model_equations;

@@ -55,11 +55,12 @@ static void meaning_text(const ks_input_array *array, char *text, size_t size)
         snprintf(text, size, "%sconstant", diagonal);
 }
 
-/* Whether this is u or d, and the model has none, so that it is zero. */
+/* Whether this is an array that is zero because the model has none. */
 static bool is_zero(const ks_input *input, int i)
 {
     const ks_input_array *array = &input->arrays[i];
-    return !array->dataset.found && array->name && (i == KS_INPUT_U || i == KS_INPUT_D);
+    const bool finite = (i == KS_INPUT_M0 || i == KS_INPUT_P0) && ks_input_is_diffuse(input);
+    return !array->dataset.found && array->name && (i == KS_INPUT_U || i == KS_INPUT_D || finite);
 }
 
 static bool has_datasets(const ks_input *input)
@@ -92,6 +93,8 @@ static void print_conventions(const ks_input *input)
            input->prior == KS_PRIOR_X0
                ? "x[-1], the state before the first transition"
                : "x[0]; F[0], Q[0], u[0] are neither read nor checked");
+    if (ks_input_is_diffuse(input))
+        printf("  diffuse: the prior covariance is P0 + kappa P0_inf, kappa -> infinity\n");
     printf("  transition %s: row k of F, Q, u %s\n", ks_transition_name((int)input->transition),
            input->transition == KS_INTO ? "leads into step k" : "carries x[k] to x[k+1]");
     printf("  layout %s: %s\n", ks_layout_name((int)input->layout),
@@ -154,6 +157,7 @@ static void print_json(const ks_input *input, const ks_notes *list)
     ks_info_json_size(&json, "nx", input->nx);
     ks_info_json_size(&json, "ny", input->ny);
     ks_json_text(&json, "prior", ks_prior_name((int)input->prior));
+    ks_json_boolean(&json, "diffuse", ks_input_is_diffuse(input));
     ks_json_text(&json, "transition", ks_transition_name((int)input->transition));
     ks_json_text(&json, "layout", ks_layout_name((int)input->layout));
     json_datasets(&json, input);

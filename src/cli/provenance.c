@@ -45,12 +45,14 @@ ks_exit ks_provenance_write(const ks_run *run, ks_output_file *out, ks_failure *
         {"backend", ks_backend_name(run->info.backend)},
         {"precision", ks_precision_text(settings->precision)},
         {"steady_state", ks_steady_state_name(settings->steady_state)},
-        {"loglik_convention", ks_loglik_convention},
+        {"loglik_convention", ks_input_is_diffuse(input) ? ks_diffuse_loglik_convention : ks_loglik_convention},
         {"model_equations", ks_model_equations},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)
         if (texts[i].value && ks_output_text(out, "/", texts[i].name, texts[i].value, failure))
             return failure->code;
     if (input->ahead > 0 && ks_output_integer(out, "/", "forecast", input->ahead, failure)) return failure->code;
+    if (ks_input_is_diffuse(input) && ks_output_integer(out, "/", "diffuse_steps", run->diffuse_steps, failure))
+        return failure->code;
     return ks_output_integer(out, "/", "threads", run->info.threads, failure);
 }

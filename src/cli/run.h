@@ -19,6 +19,7 @@ typedef struct ks_run {
     ks_smooth_plan *plan;
     ks_results results;
     ks_info info;
+    int64_t diffuse_steps;     /**< at the beginning, run apart because of a diffuse prior */
     ks_progress progress;
     size_t input_bytes, output_bytes;
     size_t work_bytes;         /**< of the library, and of arrays that are not written */

@@ -9,7 +9,7 @@
 enum {
     OUTPUT = 1, FORECAST, SIGNAL, METHOD, ORDER, SCAN, COV, FILTERED, LAG_ONE, INNOVATIONS, PREDICTED, Y, MODEL,
     MODEL_FILE, PRIOR, TRANSITION, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, STEADY_STATE, FORCE, QUIET, JSON,
-    DRY_RUN, COMPRESS
+    DRY_RUN, COMPRESS, DIFFUSE
 };
 
 static const ks_option smooth_options[] = {
@@ -38,6 +38,8 @@ static const ks_option shared_options[] = {
     {MODEL, "model", "GROUP", "group of the model, instead of /model", 0},
     {MODEL_FILE, "model-file", "FILE", "file with the model, default the input file", 0},
     {PRIOR, "prior", "x0|x1", "instead of the attribute of the model; x0 without either", 0},
+    {DIFFUSE, "diffuse", NULL, "nothing is known of the state at first: P0_inf = I, and m0, P0 are\n"
+     "                           not read, see below", 0},
     {TRANSITION, "transition", "into|out-of", "instead of the attribute of the model; into without either", 0},
     {LAYOUT, "layout", "c|fortran", "instead of the attribute of the model; c without either", 0},
     {BACKEND, "backend", "NAME", "cpu (default); cuda; or auto: a device, if there is one, for a named\n"
@@ -89,7 +91,7 @@ static void print_help(ks_job job)
                "recursive-schur\n");
     printf("Numbers may be written as 1e6.\n");
     ks_help_model();
-    printf("\nLog-likelihood\n  %s\n", ks_loglik_convention);
+    printf("\nLog-likelihood\n  %s\n  With P0_inf: %s\n", ks_loglik_convention, ks_diffuse_loglik_convention);
     ks_help_exit_codes();
 }
 
@@ -184,6 +186,7 @@ static ks_exit read_option(void *read, int id, const char *value, ks_failure *fa
     case MODEL: settings->places.model = value; break;
     case MODEL_FILE: settings->places.model_file = value; break;
     case PRIOR: return ks_read_prior(value, &settings->places.prior, failure);
+    case DIFFUSE: settings->places.diffuse = true; break;
     case TRANSITION: return ks_read_transition(value, &settings->places.transition, failure);
     case LAYOUT: return ks_read_layout(value, &settings->places.layout, failure);
     case BACKEND: return ks_read_backend(value, &settings->backend, failure);

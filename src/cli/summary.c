@@ -79,6 +79,9 @@ static void print_text(const ks_run *run)
     else
         printf("%s, %d thread%s\n", precision_text(run), run->info.threads,
                run->info.threads == 1 ? "" : "s");
+    if (ks_input_is_diffuse(input) && !settings->dry_run)
+        printf("diffuse prior: exact, the first %lld step%s by method sequential\n", (long long)run->diffuse_steps,
+               run->diffuse_steps == 1 ? "" : "s");
     if (settings->dry_run) {
         print_memory(run);
         return;
@@ -105,6 +108,7 @@ static void json_sizes(const ks_run *run, ks_json *json)
     ks_json_integer(json, "ny", input->ny);
     ks_json_integer(json, "missing", input->missing.entries);
     ks_json_text(json, "prior", ks_prior_name((int)input->prior));
+    ks_json_boolean(json, "diffuse", ks_input_is_diffuse(input));
     ks_json_text(json, "transition", ks_transition_name((int)input->transition));
     ks_json_text(json, "layout", ks_layout_name((int)input->layout));
 }
@@ -141,6 +145,7 @@ static void json_results(const ks_run *run, ks_json *json)
     } else {
         ks_json_number(json, "loglik", loglik[0]);
     }
+    if (ks_input_is_diffuse(run->input)) ks_json_integer(json, "diffuse_steps", run->diffuse_steps);
     ks_json_open(json, "seconds", '{');
     ks_json_number(json, "read", run->read_seconds);
     ks_json_number(json, "compute", run->compute_seconds);

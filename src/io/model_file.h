@@ -23,13 +23,14 @@ typedef struct ks_input_places {
     const char *model;        /**< group of the model              */
     const char *model_file;   /**< file of the model; NULL: `file` */
     int prior, transition, layout;  /**< override the attributes; -1: do not                     */
+    bool diffuse;             /**< P0_inf is the identity; m0, P0 and P0_inf of the model are not read */
 } ks_input_places;
-#define KS_INPUT_PLACES_INIT { NULL, "/y", "/model", NULL, -1, -1, -1 }
+#define KS_INPUT_PLACES_INIT { NULL, "/y", "/model", NULL, -1, -1, -1, false }
 
 /** The arrays of a model. */
 typedef enum ks_input_name {
     KS_INPUT_F, KS_INPUT_Q, KS_INPUT_U, KS_INPUT_H, KS_INPUT_R, KS_INPUT_D, KS_INPUT_M0,
-    KS_INPUT_P0, KS_INPUT_ARRAYS
+    KS_INPUT_P0, KS_INPUT_P0_INF, KS_INPUT_ARRAYS
 } ks_input_name;
 
 /** One array of the model. */
@@ -101,8 +102,15 @@ size_t ks_input_bytes(const ks_input *input, ks_precision precision);
 ks_exit ks_input_load(ks_input *input, ks_precision precision, ks_io_progress progress,
                       void *user, ks_failure *failure);
 
-/** Return the loaded model and observations for the library. They point into the input. */
+/** Return the loaded model and observations for the library. They point into the input. With a diffuse prior m0 and P0
+ *  may be absent. */
 void ks_input_views(const ks_input *input, ks_model *model, ks_view *y);
+
+/** Whether the prior is infinite in some directions, as far as the shapes tell. */
+bool ks_input_is_diffuse(const ks_input *input);
+
+/** Return the loaded P0_inf, the covariance of these directions; without data if the prior is finite. */
+ks_view ks_input_diffuse(const ks_input *input);
 
 /** Close the files and free everything. NULL is allowed. */
 void ks_input_close(ks_input *input);

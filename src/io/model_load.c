@@ -213,6 +213,23 @@ static ks_exit load_array(ks_input *input, ks_input_array *array, ks_load_progre
     return KS_EXIT_DONE;
 }
 
+/* What the option stands for: the identity. */
+static ks_exit make_diffuse(ks_input *input, ks_failure *failure)
+{
+    ks_input_array *array = &input->arrays[KS_INPUT_P0_INF];
+    const size_t n = (size_t)input->nx, number = ks_precision_bytes(input->precision);
+    array->rows = array->columns = input->nx;
+    array->steps = array->series = 1;
+    array->data = ks_memory_raw(ks_size_product(n * n, number), array->name, failure);
+    if (!array->data) return failure->code;
+    memset(array->data, 0, n * n * number);
+    for (size_t i = 0; i < n; ++i) {
+        if (input->precision == KS_F32) ((float *)array->data)[i * n + i] = 1;
+        else ((double *)array->data)[i * n + i] = 1;
+    }
+    return KS_EXIT_DONE;
+}
+
 static ks_exit load_time_stamps(ks_input *input, ks_failure *failure)
 {
     const ks_dataset *t = &input->t_dataset;
@@ -241,6 +258,7 @@ ks_exit ks_input_load(ks_input *input, ks_precision precision, ks_io_progress pr
         if (input->arrays[i].dataset.id >= 0 &&
             load_array(input, &input->arrays[i], &state, failure))
             return failure->code;
+    if (input->places.diffuse && make_diffuse(input, failure)) return failure->code;
     return load_time_stamps(input, failure);
 }
 
@@ -251,6 +269,8 @@ static ks_view view_of(const ks_input_array *array)
                     array->series > 1 ? block * array->steps : 0};
     return view;
 }
+
+ks_view ks_input_diffuse(const ks_input *input) { return view_of(&input->arrays[KS_INPUT_P0_INF]); }
 
 void ks_input_views(const ks_input *input, ks_model *model, ks_view *y)
 {

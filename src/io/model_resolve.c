@@ -23,9 +23,17 @@ static const array_kind kinds[KS_INPUT_ARRAYS] = {
     {"d", {"ny", NULL}, true, false, true, false},
     {"m0", {"nx", NULL}, false, false, false, false},
     {"P0", {"nx", "nx"}, false, true, false, false},
+    {"P0_inf", {"nx", "nx"}, true, true, false, false},
 };
 
 bool ks_input_is_covariance(ks_input_name name) { return kinds[name].covariance; }
+
+/* With an infinite part of the prior, the finite part may be absent: zero. */
+static bool may_be_absent(const ks_input *input, ks_input_name name)
+{
+    const bool finite = name == KS_INPUT_M0 || name == KS_INPUT_P0;
+    return kinds[name].optional || (finite && ks_input_is_diffuse(input));
+}
 
 static const char *group_separator(const ks_input *input)
 {
@@ -57,7 +65,7 @@ static ks_exit find_array(ks_input *input, ks_input_name name, ks_failure *failu
     } else if (diagonal.found) {
         array->dataset = diagonal;
         array->diagonal = true;
-    } else if (!array->dataset.found && !kind->optional) {
+    } else if (!array->dataset.found && !may_be_absent(input, name)) {
         char letters[KS_FAILURE_TEXT / 2];
         ks_h5_other_letters(input->model_file, path, letters, sizeof letters);
         if (kind->covariance && !letters[0])
@@ -261,11 +269,19 @@ static void fit_array(ks_input *input, ks_input_name name)
 
 ks_exit ks_model_resolve(ks_input *input, ks_failure *failure)
 {
-    for (int name = 0; name < KS_INPUT_ARRAYS; ++name)
+    const bool told = input->places.diffuse;
+    input->arrays[KS_INPUT_P0_INF].name = kinds[KS_INPUT_P0_INF].name;
+    if (!told && find_array(input, KS_INPUT_P0_INF, failure)) return failure->code;
+    for (int name = 0; name < (told ? KS_INPUT_M0 : KS_INPUT_P0_INF); ++name)
         if (find_array(input, (ks_input_name)name, failure)) return failure->code;
     state_dimension(input);
     for (int name = 0; name < KS_INPUT_ARRAYS; ++name) fit_array(input, (ks_input_name)name);
     return KS_EXIT_DONE;
+}
+
+bool ks_input_is_diffuse(const ks_input *input)
+{
+    return input->places.diffuse || input->arrays[KS_INPUT_P0_INF].dataset.found;
 }
 
 static size_t blocks_bytes(int64_t series, int64_t steps, int64_t block, ks_precision precision)
@@ -283,6 +299,8 @@ size_t ks_input_bytes(const ks_input *input, ks_precision precision)
         bytes = ks_size_sum(bytes, blocks_bytes(array->series, array->steps,
                                                 (int64_t)array->rows * array->columns, precision));
     }
+    if (input->places.diffuse)
+        bytes = ks_size_sum(bytes, blocks_bytes(1, 1, (int64_t)input->nx * input->nx, precision));
     if (input->t_dataset.id >= 0)
         bytes = ks_size_sum(bytes, ks_size_product((size_t)input->T, sizeof(double)));
     return bytes;

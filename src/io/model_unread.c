@@ -78,8 +78,8 @@ static herr_t member_in_other_letters(hid_t group, const char *name, const H5L_i
     return 0;
 }
 
-static const char *const arrays[] = {"F", "Q", "u", "H", "R", "d", "m0", "P0",
-                                     "Q_diag", "R_diag", "P0_diag", NULL};
+static const char *const arrays[] = {"F", "Q", "u", "H", "R", "d", "m0", "P0", "P0_inf",
+                                     "Q_diag", "R_diag", "P0_diag", "P0_inf_diag", NULL};
 static const char *const conventions[] = {"prior", "transition", "layout", NULL};
 
 /* The conventions are attributes of the group; users also write them to the root. */
@@ -107,7 +107,7 @@ void ks_model_note_unread(ks_input *input, hid_t group)
     H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, unread_member, &members);
     if (members.arrays.count > 0)
         ks_note_add(&input->notes, "%.100s holds %s, which %s not read; the arrays of a model are F, Q, u, H, "
-                    "R, d, m0, P0, Q_diag, R_diag, P0_diag", path, members.arrays.text,
+                    "R, d, m0, P0, P0_inf, Q_diag, R_diag, P0_diag, P0_inf_diag", path, members.arrays.text,
                     members.arrays.count > 1 ? "are" : "is");
     if (members.conventions.count > 0)
         ks_note_add(&input->notes, "%.100s holds %s, which %s not read: conventions are attributes of the group",

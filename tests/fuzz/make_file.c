@@ -234,6 +234,7 @@ static int put_model(hid_t file, const sizes *n, decisions *d)
     status |= put_covariance(file, "/model/Q", "/model/Q_diag", n, n->nx, 1, d);
     status |= put_covariance(file, "/model/R", "/model/R_diag", n, n->ny, 1, d);
     status |= put_covariance(file, "/model/P0", "/model/P0_diag", n, n->nx, 0, d);
+    if (take_rarely(d, 40)) status |= put_covariance(file, "/model/P0_inf", "/model/P0_inf_diag", n, n->nx, 0, d);
     return status;
 }
 

@@ -1,0 +1,237 @@
+/* smooth.c -- the smoother of the first steps.
+ *
+ * What the later steps tell of the state at the last of them is known from their own smoothing, and is given to z as
+ * observations of that state: if x is N(a, P) without and N(b, V) with them, and L L' = P, then the eigenvectors of
+ * L^-1 V L^-T with the values e are combinations that these tell each with the noise e / (1 - e). */
+#include "start.h"
+#include "dense.h"
+#include "lapack.h"
+
+typedef struct smoother {
+    ks_start *start;
+    int64_t steps, all; /* without and with the step of those observations */
+    int entries;
+    ks_smooth_plan *plan;
+    ks_start_arrays in;
+    double *mean, *cov, *lag, *prior_mean, *prior_cov;
+    double *told;        /* (n, n) x 3 + (n) x 4 and scratch, for those observations                      */
+    double *K, *inverse; /* (d, d), (d): factor of I - Cov(eta), which is the same at every step */
+    double *g;           /* (d): (I - Cov(eta))^-1 E(eta) */
+    double *corrected;   /* (n) and (n, n) */
+    double *held;        /* (n, d) twice and their transposes */
+    void *work, *memory;
+} smoother;
+
+static void carve(ks_carver *carver, smoother *s)
+{
+    const size_t steps = (size_t)s->all, N = (size_t)s->start->N, n = (size_t)s->start->n, d = (size_t)s->start->d;
+    const size_t one = sizeof(double);
+    ks_start_arrays_carve(carver, &s->in, s->all, s->start->N, s->entries);
+    s->mean = ks_carve(carver, steps * N, one);
+    s->cov = ks_carve(carver, steps * N * N, one);
+    s->lag = ks_carve(carver, steps * N * N, one);
+    s->prior_mean = ks_carve(carver, N, one);
+    s->prior_cov = ks_carve(carver, N * N, one);
+    s->told = ks_carve(carver, 4 * n * n + 3 * n + ks_whiten_scratch((int)n), one);
+    s->K = ks_carve(carver, d * d, one);
+    s->inverse = ks_carve(carver, d, one);
+    s->g = ks_carve(carver, d, one);
+    s->corrected = ks_carve(carver, n * n + n, one);
+    s->held = ks_carve(carver, 3 * n * d, one);
+    s->work = ks_carve(carver, ks_smooth_workspace_bytes(s->plan), 1);
+}
+
+static ks_status make(smoother *s)
+{
+    ks_smooth_options o = KS_SMOOTH_OPTIONS_INIT;
+    ks_context *context = s->start->plan->context;
+    o.method = KS_METHOD_SEQUENTIAL;
+    o.outputs = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_LAG_ONE_COV | KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV;
+    o.threads = 1;
+    o.tier = s->start->plan->options.tier;
+    const ks_status status = ks_smooth_plan_create(&s->plan, context, s->all, 1, s->start->N, s->entries, &o);
+    if (status != KS_OK) return status;
+    ks_carver measure = ks_carver_at(NULL);
+    carve(&measure, s);
+    const size_t bytes = ks_carved_bytes(&measure);
+    s->memory = bytes == SIZE_MAX ? NULL : ks_allocate(context, bytes);
+    if (!s->memory) return KS_ENOMEM;
+    ks_carver place = ks_carver_at(s->memory);
+    carve(&place, s);
+    return KS_OK;
+}
+
+/* The last step: no transition, and observations of what the later steps tell. */
+static int observe_later(smoother *s, const double *before, const double *before_cov, const double *mean,
+                         const double *cov)
+{
+    const int n = s->start->n, N = s->start->N, m = s->entries;
+    const size_t at = (size_t)s->steps;
+    double *W = s->told, *E = W + n * n, *half = E + n * n, *H = half + n * n, *values = H + n * n, *gap = values + n;
+    double *white = gap + n, *scratch = white + n;
+    double *to_H = s->in.H + at * (size_t)m * (size_t)N, *to_R = s->in.R + at * (size_t)m * (size_t)m;
+    double *to_y = s->in.y + at * (size_t)m;
+    double condition;
+    if (ks_whiten(n, before_cov, W, &condition, scratch) != 0) return -1;
+    ks_mm_f64(n, n, n, W, cov, half);
+    ks_mmt(n, n, n, half, W, E);
+    /* What has no variance has no noise to tell. */
+    for (int c = 0; c < n; ++c)
+        if (ks_dot(n, W + c * n, W + c * n) == 0) E[c * n + c] = 1;
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < i; ++j) E[i * n + j] = E[j * n + i] = 0.5 * (E[i * n + j] + E[j * n + i]);
+    if (ks_lapack_syev_f64(n, E, values, scratch) != 0) return -1;
+    ks_mm_f64(n, n, n, E, W, H);
+    for (int i = 0; i < n; ++i) gap[i] = mean[i] - before[i];
+    const double least = s->start->plan->kernels->number_bytes == sizeof(double) ? 0x1p-44 : 0x1p-18;
+    for (int c = 0; c < n; ++c) {
+        const double e = values[c] > 0 ? values[c] : 0, told = 1 - e;
+        *white = ks_dot(n, H + c * n, gap);
+        if (!(told > least)) continue;
+        ks_copy_f64(n, H + c * n, to_H + c * N);
+        to_R[c * m + c] = e / told;
+        to_y[c] = *white / told + ks_dot(n, H + c * n, before);
+    }
+    return 0;
+}
+
+static int fill(smoother *s, const double *before, const double *before_cov, const double *mean, const double *cov)
+{
+    ks_start_prior(s->start, &s->in);
+    for (int64_t k = 0; k < s->steps; ++k) ks_start_place(s->start, k, k, &s->in);
+    if (!mean) return 0;
+    ks_start_stay(s->steps, &s->in);
+    return observe_later(s, before, before_cov, mean, cov);
+}
+
+static ks_status run(smoother *s, ks_info *info)
+{
+    const size_t N = (size_t)s->start->N;
+    const ks_model model = ks_start_model(&s->in);
+    ks_outputs o = KS_OUTPUTS_INIT;
+    o.smoothed_mean = ks_blocks_out(s->mean, N);
+    o.smoothed_cov = ks_blocks_out(s->cov, N * N);
+    o.lag_one_cov = ks_blocks_out(s->lag, N * N);
+    o.prior_mean = ks_blocks_out(s->prior_mean, N);
+    o.prior_cov = ks_blocks_out(s->prior_cov, N * N);
+    return ks_smooth_run(s->plan, &model, ks_start_observations(&s->in), &o, s->work, info);
+}
+
+/* Cov(x, eta) of an estimate of z, as (d, n), after L^-1 where L D L' = I - Cov(eta). */
+static void hold(const smoother *s, const double *cov, double *held)
+{
+    const int n = s->start->n, d = s->start->d, N = s->start->N;
+    for (int c = 0; c < d; ++c)
+        for (int i = 0; i < n; ++i) held[c * n + i] = cov[i * N + n + c];
+    ks_ldl_forward_f64(d, n, s->K, held);
+}
+
+/* The factor that leaves the reference, by what all steps together tell of eta. */
+static int leave_reference(smoother *s)
+{
+    const int n = s->start->n, d = s->start->d, N = s->start->N;
+    const double *mean = s->mean + (size_t)(s->all - 1) * (size_t)N;
+    const double *cov = s->cov + (size_t)(s->all - 1) * (size_t)N * (size_t)N;
+    for (int c = 0; c < d; ++c)
+        for (int e = 0; e < d; ++e) s->K[c * d + e] = (c == e) - cov[(n + c) * N + n + e];
+    if (!ks_ldl_f64(d, 0, s->K, s->inverse)) return -1;
+    ks_copy_f64(d, mean + n, s->g);
+    ks_ldl_forward_f64(d, 1, s->K, s->g);
+    return 0;
+}
+
+/* corrected <- the flat prior's mean (n) and covariance (n, n) of an estimate of z; held as hold() makes it. */
+static void correct(smoother *s, const double *mean, const double *cov, const double *held)
+{
+    const int n = s->start->n, d = s->start->d, N = s->start->N;
+    double *to_cov = s->corrected + n;
+    ks_copy_f64(n, mean, s->corrected);
+    for (int i = 0; i < n; ++i) ks_copy_f64(n, cov + i * N, to_cov + i * n);
+    for (int c = 0; c < d; ++c)
+        for (int i = 0; i < n; ++i) {
+            const double share = held[c * n + i] * s->inverse[c];
+            s->corrected[i] += share * s->g[c];
+            for (int j = 0; j <= i; ++j) to_cov[i * n + j] += share * held[c * n + j];
+        }
+    ks_mirror_f64(n, to_cov);
+}
+
+/* corrected + n <- the flat prior's Cov(x[k], x[k-1]), the held parts of both being given. */
+static void correct_lag(smoother *s, const double *lag, const double *held, const double *held_before)
+{
+    const int n = s->start->n, d = s->start->d, N = s->start->N;
+    double *to = s->corrected + n;
+    for (int i = 0; i < n; ++i) ks_copy_f64(n, lag + i * N, to + i * n);
+    for (int c = 0; c < d; ++c)
+        for (int i = 0; i < n; ++i) {
+            const double share = held[c * n + i] * s->inverse[c];
+            for (int j = 0; j < n; ++j) to[i * n + j] += share * held_before[c * n + j];
+        }
+}
+
+static int is_finite(const double *a, int64_t count)
+{
+    for (int64_t i = 0; i < count; ++i)
+        if (!isfinite(a[i])) return 0;
+    return 1;
+}
+
+/* Write the estimates of the first steps. Returns the first that is not finite, or -1. */
+static int64_t put(smoother *s, const ks_outputs *o)
+{
+    const ks_smooth_plan *plan = s->start->plan;
+    const int n = s->start->n, N = s->start->N;
+    const int64_t b = s->start->number;
+    const size_t wide = plan->mean_bytes, narrow = plan->kernels->number_bytes, square = (size_t)N * (size_t)N;
+    const ks_sink mean = ks_sink_at(o->smoothed_mean, b, wide), cov = ks_sink_at(o->smoothed_cov, b, narrow);
+    const ks_sink var = ks_sink_at(o->smoothed_var, b, narrow), lag = ks_sink_at(o->lag_one_cov, b, narrow);
+    double *held = s->held, *held_before = held + n * s->start->d;
+    hold(s, s->prior_cov, held_before);
+    correct(s, s->prior_mean, s->prior_cov, held_before);
+    ks_start_put(ks_sink_at(o->prior_mean, b, wide), 0, wide, n, s->corrected);
+    ks_start_put(ks_sink_at(o->prior_cov, b, narrow), 0, narrow, (int64_t)n * n, s->corrected + n);
+    for (int64_t k = 0; k < s->steps; ++k) {
+        const size_t at = (size_t)k;
+        hold(s, s->cov + at * square, held);
+        correct(s, s->mean + at * (size_t)N, s->cov + at * square, held);
+        if (!is_finite(s->corrected, (int64_t)n * n + n)) return k;
+        ks_start_put(mean, k, wide, n, s->corrected);
+        ks_start_put(cov, k, narrow, (int64_t)n * n, s->corrected + n);
+        for (int i = 0; i < n; ++i) s->corrected[i] = s->corrected[n + i * n + i];
+        ks_start_put(var, k, narrow, n, s->corrected);
+        correct_lag(s, s->lag + at * square, held, held_before);
+        if (ks_start_stays(s->start, k)) memset(s->corrected + n, 0, (size_t)n * (size_t)n * sizeof(double));
+        ks_start_put(lag, k, narrow, (int64_t)n * n, s->corrected + n);
+        double *other = held;
+        held = held_before;
+        held_before = other;
+    }
+    return -1;
+}
+
+ks_status ks_start_smooth(ks_start *start, const ks_outputs *outputs, int64_t steps, const double *before,
+                          const double *before_cov, const double *mean, const double *cov, ks_info *info)
+{
+    const int most = start->n > start->m ? start->n : start->m;
+    smoother s = { .start = start, .steps = steps, .all = mean ? steps + 1 : steps, .entries = mean ? most : start->m };
+    ks_status status = make(&s);
+    if (status == KS_OK && fill(&s, before, before_cov, mean, cov) != 0) status = KS_ENONFINITE;
+    if (status == KS_OK) status = run(&s, info);
+    if (status == KS_OK && leave_reference(&s) != 0) {
+        info->array = KS_ARRAY_P0;
+        info->fault = KS_FAULT_ILL_CONDITIONED;
+        info->step = steps - 1;
+        status = KS_EREFUSED;
+    }
+    const int64_t bad = status == KS_OK ? put(&s, outputs) : -1;
+    if (bad >= 0) {
+        info->array = KS_ARRAY_ESTIMATE;
+        info->fault = KS_FAULT_NOT_FINITE;
+        info->step = bad;
+        status = KS_ENONFINITE;
+    }
+    if (info->step >= steps) info->step = steps - 1;
+    ks_release(start->plan->context, s.memory);
+    ks_smooth_plan_destroy(s.plan);
+    return info->status = status;
+}

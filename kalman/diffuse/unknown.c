@@ -1,0 +1,129 @@
+/* unknown.c -- which directions of an infinite prior the observations tell: those of Durbin & Koopman's P_inf, kept as
+ * a root of it. No variance has a part in it, so that no scale decides what counts as told. */
+#include "start.h"
+#include "dense.h"
+
+void ks_unknown_carve(ks_carver *carver, const ks_start *start, ks_unknown *unknown)
+{
+    const size_t n = (size_t)start->n, d = (size_t)start->d, one = sizeof(double);
+    unknown->U = ks_carve(carver, d * d, one);
+    unknown->X = ks_carve(carver, d * n, one);
+    unknown->whole = ks_carve(carver, d * n, one);
+    unknown->size = ks_carve(carver, n, one);
+    unknown->moved = ks_carve(carver, n, one);
+    unknown->shares = ks_carve(carver, d, one);
+}
+
+void *ks_unknown_make(ks_unknown *unknown, const ks_start *start)
+{
+    ks_carver measure = ks_carver_at(NULL);
+    ks_unknown_carve(&measure, start, unknown);
+    void *memory = ks_allocate(start->plan->context, ks_carved_bytes(&measure));
+    ks_carver place = ks_carver_at(memory);
+    if (memory) ks_unknown_carve(&place, start, unknown);
+    return memory;
+}
+
+static void measure(ks_unknown *unknown)
+{
+    const int n = unknown->n;
+    for (int i = 0; i < n; ++i) {
+        double whole = 0, left = 0;
+        for (int c = 0; c < unknown->d; ++c) whole = fmax(whole, fabs(unknown->whole[c * n + i]));
+        for (int c = 0; c < unknown->q; ++c) left = fmax(left, fabs(unknown->X[c * n + i]));
+        unknown->size[i] = whole;
+        if (left > unknown->tiny * whole) continue;
+        /* Round-off. Left where it is, it would make variances infinite. */
+        for (int c = 0; c < unknown->q; ++c) unknown->X[c * n + i] = 0;
+    }
+}
+
+void ks_unknown_start(ks_unknown *unknown, const ks_start *start)
+{
+    const int n = start->n, d = start->d;
+    unknown->n = n;
+    unknown->d = unknown->q = d;
+    unknown->tiny = start->tiny;
+    ks_identity_f64(d, unknown->U);
+    ks_transpose_f64(n, d, start->A, unknown->X);
+    ks_copy_f64(d * n, unknown->X, unknown->whole);
+    measure(unknown);
+}
+
+static void move_row(ks_unknown *unknown, const double *F, double *row)
+{
+    const int n = unknown->n;
+    for (int i = 0; i < n; ++i) unknown->moved[i] = ks_dot(n, F + i * n, row);
+    ks_copy_f64(n, unknown->moved, row);
+}
+
+void ks_unknown_move(ks_unknown *unknown, const ks_start *start, int64_t k)
+{
+    const int n = unknown->n;
+    if (ks_start_stays(start, k) || !ks_unknown_left(unknown)) return;
+    ks_start_transition(start, k, start->move);
+    for (int c = 0; c < unknown->q; ++c) move_row(unknown, start->move, unknown->X + c * n);
+    for (int c = 0; c < unknown->d; ++c) move_row(unknown, start->move, unknown->whole + c * n);
+    measure(unknown);
+}
+
+/* Rotate rows a and b of an array of `length` columns: row b takes (x, y) / hypot(x, y) of them. */
+static void rotate(double *a, double *b, int length, double x, double y)
+{
+    const double size = hypot(x, y), s = x / size, c = y / size;
+    for (int i = 0; i < length; ++i) {
+        const double in_a = a[i], in_b = b[i];
+        a[i] = c * in_a - s * in_b;
+        b[i] = s * in_a + c * in_b;
+    }
+}
+
+/* The largest entry of h X' over the directions that are not told; 0 where it is round-off. */
+static double share_of(const ks_unknown *unknown, const double *h)
+{
+    double whole = 0, left = 0;
+    for (int i = 0; i < unknown->n; ++i) whole += fabs(h[i]) * unknown->size[i];
+    for (int c = 0; c < unknown->q; ++c) {
+        unknown->shares[c] = ks_dot(unknown->n, h, unknown->X + c * unknown->n);
+        left = fmax(left, fabs(unknown->shares[c]));
+    }
+    return left > unknown->tiny * whole ? left : 0;
+}
+
+int ks_unknown_reaches(const ks_unknown *unknown, const double *h) { return share_of(unknown, h) > 0; }
+
+int ks_unknown_left(const ks_unknown *unknown)
+{
+    for (int i = 0; i < unknown->q * unknown->n; ++i)
+        if (unknown->X[i] != 0) return 1;
+    return 0;
+}
+
+void ks_unknown_tell(ks_unknown *unknown, const double *h)
+{
+    const int n = unknown->n, d = unknown->d, last = unknown->q - 1;
+    double share;
+    if (!(share_of(unknown, h) > 0)) return;
+    /* Rotate the direction to the last of them. */
+    share = unknown->shares[last];
+    for (int c = 0; c < last; ++c) {
+        const double other = unknown->shares[c];
+        if (other == 0) continue;
+        rotate(unknown->X + c * n, unknown->X + last * n, n, other, share);
+        rotate(unknown->U + c * d, unknown->U + last * d, d, other, share);
+        share = hypot(share, other);
+    }
+    unknown->q = last;
+    measure(unknown);
+}
+
+void ks_unknown_observe(ks_unknown *unknown, const ks_start *start, int64_t k)
+{
+    const int n = unknown->n, m = start->m;
+    double *y = start->move;
+    if (!ks_unknown_left(unknown)) return;
+    ks_start_read(start, start->series.y, k, 1, m, y, m);
+    ks_start_read(start, start->series.H, k, m, n, start->look, n);
+    for (int i = 0; i < m && unknown->q > 0; ++i)
+        if (!isnan(y[i])) ks_unknown_tell(unknown, start->look + i * n);
+}
