@@ -49,7 +49,7 @@ class Options(Sized):
                 ("steady_state", ctypes.c_int)]
 
 
-FILTER, LOGLIK, LADNER_FISCHER = 1, 1, 2    # KS_JOB_FILTER, KS_OUT_LOGLIK, KS_SCAN_LADNER_FISCHER
+FILTER, LOGLIK, LADNER_FISCHER, DOUBLE = 1, 1, 2, 0  # KS_JOB_FILTER, KS_OUT_LOGLIK, KS_SCAN_LADNER_FISCHER, KS_F64
 LIBRARY.ks_strerror.restype = ctypes.c_char_p
 LIBRARY.ks_smooth_workspace_bytes.restype = ctypes.c_size_t
 LIBRARY.ks_smooth_workspace_bytes.argtypes = LIBRARY.ks_smooth_plan_destroy.argtypes = [ctypes.c_void_p]
@@ -57,6 +57,10 @@ LIBRARY.ks_smooth_plan_create.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctype
                                           ctypes.c_int64, ctypes.c_int, ctypes.c_int, ctypes.POINTER(Options)]
 LIBRARY.ks_smooth_run.argtypes = [ctypes.c_void_p, ctypes.POINTER(Model), View, ctypes.POINTER(Outputs),
                                   ctypes.c_void_p, ctypes.c_void_p]
+LIBRARY.ks_diffuse_run.argtypes = [ctypes.c_void_p, ctypes.POINTER(Model), View, View, ctypes.POINTER(Outputs),
+                                   ctypes.c_void_p, ctypes.c_void_p]
+LIBRARY.ks_covariance_symmetrize.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_void_p,
+                                             ctypes.c_double, ctypes.c_double, ctypes.c_void_p]
 LIBRARY.ks_model_check.argtypes = [ctypes.c_void_p, ctypes.POINTER(Model), ctypes.c_double, ctypes.c_double,
                                    ctypes.c_void_p]
 
@@ -83,15 +87,18 @@ class Likelihood:
     def __del__(self):
         LIBRARY.ks_smooth_plan_destroy(self.plan)
 
-    def __call__(self, F, Q, H, R, m0, P0, prior=1, u=None, d=None):
+    def __call__(self, F, Q, H, R, m0=None, P0=None, prior=1, u=None, d=None, P0_inf=None):
         """F, Q (nx, nx), H (ny, nx), R (ny, ny), m0 (nx), P0 (nx, nx), numbers where nx = ny = 1; u (nx), d (ny)
         what is added to F x and H x, if anything.
         prior: N(m0, P0) is that of x[0] (1, as in statsmodels), or of the state before it (0).
+        P0_inf (nx, nx): diffuse, with the prior covariance P0 + kappa P0_inf, kappa -> infinity; m0 and P0 are zero
+        where they are not given.
         ValueError where an array is not finite, Q, R or P0 not symmetric or indefinite, or an innovation covariance
         not positive definite."""
         nx, ny, value = self.nx, self.ny, ctypes.c_double()
         shapes = dict(F=(nx, nx), Q=(nx, nx), u=nx, H=(ny, nx), R=(ny, ny), d=ny, m0=nx, P0=(nx, nx))
-        given = dict(F=F, Q=Q, u=u, H=H, R=R, d=d, m0=m0, P0=P0)
+        given = dict(F=F, Q=Q, u=u, H=H, R=R, d=d, m0=np.zeros(nx) if m0 is None else m0,
+                     P0=np.zeros((nx, nx)) if P0 is None else P0)
         arrays = {name: np.ascontiguousarray(array, float).reshape(shapes[name])
                   for name, array in given.items() if array is not None}
         model = Model(prior=prior, **{name: View(a.ctypes.data) for name, a in arrays.items()})
@@ -99,7 +106,13 @@ class Likelihood:
         if LIBRARY.ks_model_check(self.plan, model, 1e-8, 1e-10, None):
             raise ValueError("an array is not finite, or one of Q, R, P0 not symmetric or indefinite")
         outputs = Outputs(loglik=View(ctypes.addressof(value)))
-        check(LIBRARY.ks_smooth_run(self.plan, model, View(self.y.ctypes.data, ny), outputs, self.work, None))
+        y = View(self.y.ctypes.data, ny)
+        if P0_inf is None:
+            check(LIBRARY.ks_smooth_run(self.plan, model, y, outputs, self.work, None))
+            return value.value
+        infinite = np.array(P0_inf, float).reshape(nx, nx)
+        check(LIBRARY.ks_covariance_symmetrize(DOUBLE, nx, 1, infinite.ctypes.data, 1e-8, 1e-10, None))
+        check(LIBRARY.ks_diffuse_run(self.plan, model, View(infinite.ctypes.data), y, outputs, None, None))
         return value.value
 
 
@@ -127,7 +140,7 @@ def main():
 
     def f(logs):
         level, irregular = np.exp(logs)
-        return loglik(F=1, Q=level, H=1, R=irregular, m0=0, P0=1e9)
+        return loglik(F=1, Q=level, H=1, R=irregular, P0_inf=1)
 
     logs = maximum(f, np.log([y.var() / 10, y.var()]))
     level, irregular = np.exp(logs)

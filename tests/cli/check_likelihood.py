@@ -29,14 +29,20 @@ with tempfile.TemporaryDirectory() as folder:
         f.copy("y", g)
         f.copy("model", g)
         g["model/u"], g["model/d"] = 0.1 * np.arange(1, 1 + len(f["model/m0"])), 0.3 * np.arange(1, 1 + f["y"].shape[1])
-    for name in (made, moved, *(os.path.join(root, "data", name) for name in ("nile.h5", "co2.h5"))):
+    trend = os.path.join(folder, "trend.h5")   # all of it diffuse
+    with h5py.File(os.path.join(root, "data", "nile.h5")) as f, h5py.File(trend, "w") as g:
+        f.copy("y", g)
+        g["model/F"], g["model/H"], g["model/R"] = [[1.0, 1], [0, 1]], [[1.0, 0]], 15099.0
+        g["model/Q"], g["model/P0_inf"] = np.diag([1469.0, 10]), np.diag([1.0, 4])
+        g["model"].attrs["prior"] = "x0"
+    for name in (made, moved, trend, *(os.path.join(root, "data", name) for name in ("nile.h5", "co2.h5"))):
         with h5py.File(name) as f:
             y, group = f["y"][:], f["model"]
             model = {key: group[key][()] for key in group}
             prior = group.attrs.get("prior", "x0")
         for key in [key for key in model if key.endswith("_diag")]:
             model[key[0]] = np.diag(model.pop(key))
-        found = likelihood.Likelihood(y, nx=len(np.atleast_1d(model["m0"])))
+        found = likelihood.Likelihood(y, nx=len(np.atleast_1d(model.get("m0", [0, 0]))))
         told = subprocess.run([kalscan, "filter", name, "-o", os.path.join(folder, "out.h5"), "--force", "--json",
                                "--method", "sequential"], check=True, text=True, capture_output=True).stdout
         for attempt in range(2):    # a plan runs more than once
