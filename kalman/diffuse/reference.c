@@ -3,7 +3,8 @@
  * Dividing loses digits where the reference is much narrower than what the observations tell, since I - C is small
  * then, and filtering where it is far off. So the first steps are filtered a few times, and each time the reference
  * becomes what they told the time before, twice as wide. It has no correlations: it is nowhere much narrower than what
- * is told, whose own correlations may be singular, as of sums that are observed without noise. */
+ * is told, whose own correlations may be singular, as of sums that are observed without noise. Nor is it narrower than
+ * the distance by which its centre moved, which ends as round-off. */
 #include "start.h"
 #include "dense.h"
 
@@ -25,6 +26,15 @@ static int told_by(const ks_limit *limit, double *cov, double *mean, double *LD,
     return 0;
 }
 
+/* The width after `before`, for what was told with this variance, `moved` from the centre. */
+static double next_width(double before, double variance, double moved)
+{
+    const double next = fmax(2 * sqrt(fmax(variance, 0)), fabs(moved) / 4);
+    /* What is told exactly takes any reference. */
+    if (next <= 0x1p-40 * before) return before;
+    return fmin(fmax(next, 0x1p-30 * before), 0x1p30 * before);
+}
+
 /* The next centre and width. Returns whether these suited. */
 static int renew(ks_start *start, const ks_start_filter *f, double *work)
 {
@@ -44,18 +54,17 @@ static int renew(ks_start *start, const ks_start_filter *f, double *work)
     }
     /* delta = M' beta and so M' R, by G eta; what is not told keeps its width. */
     for (int c = 0; c < d; ++c) {
-        double variance = 0, open = 0;
-        start->centre[c] = 0;
-        for (int i = 0; i < r; ++i) start->centre[c] += told[i * d + c] * beta[i];
+        double variance = 0, open = 0, centre = 0;
+        for (int i = 0; i < r; ++i) centre += told[i * d + c] * beta[i];
         for (int j = 0; j < r; ++j) {
             row[j] = 0;
             for (int i = j; i < r; ++i) row[j] += told[i * d + c] * limit->R[i * r + j];
         }
         for (int j = 0; j < r; ++j) variance += row[j] * ks_dot(r, cov + j * r, row);
         for (int i = 0; i < q; ++i) open = hypot(open, f->unknown.U[i * d + c]);
-        const double before = start->width[c], least = 0x1p-30 * before, most = 0x1p30 * before;
-        const double next = fmax(2 * sqrt(fmax(variance, 0)), open > start->tiny ? before : 0);
-        start->width[c] = next > least ? fmin(next, most) : least;
+        const double before = start->width[c], next = next_width(before, variance, centre - start->centre[c]);
+        start->centre[c] = centre;
+        start->width[c] = open > start->tiny ? fmax(next, before) : next;
         good &= next < 16 * before && next > before / 16;
     }
     return good;

@@ -98,6 +98,28 @@ static void trend_with_a_gap(void **state)
     golden_free(g);
 }
 
+/* Without any noise one observation tells the state to the bit, and the centre of the reference is round-off away from
+ * it: what is divided out must not be narrower than that. */
+static void told_exactly(void **state)
+{
+    (void)state;
+    const double one = 1, none = 0, H = 1.2030335664749146, y[] = { 0.69383723, 2.3 };
+    for (int64_t T = 1; T <= 2; ++T) {
+        golden *g = model_of(T, 1, 1, &one, &one, &H, &none, y);
+        diffuse_case c = { .g = g, .P0_inf = &one, .m = first_of(KS_JOB_FILTER) };
+        diffuse_well(&c);
+        const golden_results *r = golden_widen(c.buffers);
+        close_to(*results_block(r, KS_OUT_LOGLIK_TERMS, 0, 0), -log_2_pi / 2 - log(H), 1e-14);
+        close_to(*results_block(r, KS_OUT_FILTERED_MEAN, 0, 0), y[0] / H, 1e-15);
+        assert_true(fabs(*results_block(r, KS_OUT_FILTERED_COV, 0, 0)) < 1e-30);
+        const double e = y[1] - y[0];
+        if (T == 2)
+            close_to(*results_block(r, KS_OUT_LOGLIK_TERMS, 0, 1), -0.5 * (log_2_pi + log(H * H) + e * e / (H * H)), 1e-14);
+        golden_buffers_free(c.buffers);
+        golden_free(g);
+    }
+}
+
 /* Numbers that are floats, with a determinant that is told. */
 static double full_prior(int n, double *P)
 {
@@ -373,6 +395,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trend_of_two),
         cmocka_unit_test(trend_with_a_gap),
+        cmocka_unit_test(told_exactly),
         cmocka_unit_test(first_row_is_the_prior),
         cmocka_unit_test(part_of_the_directions),
         cmocka_unit_test(scale_and_mean_do_not_matter),
