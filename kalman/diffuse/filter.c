@@ -102,7 +102,7 @@ ks_status ks_start_sweep(ks_start_filter *f, int64_t end, ks_start_visitor *visi
     const ks_start *s = f->start;
     const size_t N = (size_t)s->N;
     *loglik = 0;
-    f->missing = 0;
+    f->missing = f->found = 0;
     ks_start_prior(s, &f->in);
     ks_unknown_start(&f->unknown, s);
     for (int64_t k = 0; k < end; k += f->steps) {
@@ -126,6 +126,7 @@ ks_status ks_start_sweep(ks_start_filter *f, int64_t end, ks_start_visitor *visi
         info->step = end - 1;
         return info->status = KS_EREFUSED;
     }
+    f->found = end;
     *loglik += f->limit.evidence;
     return KS_OK;
 }

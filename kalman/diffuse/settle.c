@@ -32,13 +32,18 @@ int ks_whiten(int n, const double *P, double *W, double *least, double *scratch)
     return 0;
 }
 
+static int is_settled(const settling *s, const ks_start_filter *f)
+{
+    double least;
+    return ks_whiten(f->start->n, f->limit.cov, s->W, &least, s->scratch) == 0 && least > SETTLED;
+}
+
 static ks_status visit(void *user, ks_start_filter *f, const ks_start_step *step)
 {
     settling *s = user;
-    double least;
     if (!step->observed || step->k + 1 < s->told) return KS_OK;
     if (ks_limit_find(&f->limit, f->start, &f->unknown, step->mean, step->cov) != 0) return KS_OK;
-    if (ks_whiten(f->start->n, f->limit.cov, s->W, &least, s->scratch) != 0 || !(least > SETTLED)) return KS_OK;
+    if (!is_settled(s, f)) return KS_OK;
     s->settled = step->k + 1;
     return KS_ECANCELED;
 }
@@ -52,7 +57,10 @@ ks_status ks_start_settle(ks_start_filter *filter, int64_t told, int64_t *steps,
     if (!W) return info->status = KS_ENOMEM;
     settling s = { told, most, W, W + n * n };
     const ks_info before = *info;
-    ks_status status = ks_start_sweep(filter, most, visit, &s, &loglik, info);
+    ks_status status = KS_OK;
+    /* The filter may just have been there. */
+    if (filter->found == told && is_settled(&s, filter)) s.settled = told;
+    else status = ks_start_sweep(filter, most, visit, &s, &loglik, info);
     if (status == KS_ECANCELED || status == KS_EREFUSED) {
         *info = before;
         status = KS_OK;

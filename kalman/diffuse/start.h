@@ -118,6 +118,7 @@ typedef struct ks_start_filter {
     double *predicted_mean, *predicted_cov, *filtered_mean, *filtered_cov, *terms, *loglik;
     ks_unknown unknown;
     ks_limit limit;
+    int64_t found;            /* steps after which `limit` is, or 0 */
     int64_t missing;          /* entries of y */
     void *work, *memory;
 } ks_start_filter;
