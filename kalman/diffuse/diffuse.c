@@ -16,7 +16,7 @@ typedef struct diffuse_run {
     /* Estimates of the state at the last of these steps, as prior of the others and as they smooth it. */
     void *mean, *cov, *smoothed_mean, *smoothed_cov;
     double *numbers;           /* 2 n (n + 1): two of these in double */
-    void *zeros, *memory;
+    void *zeros;
 } diffuse_run;
 
 static void carve(ks_carver *carver, diffuse_run *r)
@@ -88,14 +88,14 @@ static ks_status find_told(diffuse_run *r, int64_t b, int64_t *told, int *all)
 {
     const ks_start *start = &r->starts[b];
     ks_unknown unknown;
-    void *memory = ks_unknown_make(&unknown, start);
-    if (!memory) return r->info->status = KS_ENOMEM;
+    ks_carver memory;
+    if (!ks_unknown_make(&unknown, start, &memory)) return r->info->status = KS_ENOMEM;
     *told = steps_to_tell(start, &unknown, all);
     ks_status status = KS_OK;
     /* A smoother's estimates of all steps are to be finite, also of directions that a transition has ended. */
     if (smooths(r) && unknown.q > 0)
         status = fail(r, KS_EREFUSED, KS_ARRAY_P0, KS_FAULT_NOT_FINITE, b, state_not_told(&unknown, start));
-    ks_release(r->plan->context, memory);
+    ks_start_release(r->plan->context, &memory);
     return status;
 }
 
@@ -307,11 +307,9 @@ ks_status ks_diffuse_run(const ks_smooth_plan *plan, const ks_model *model, ks_v
     diffuse_run r = { .plan = plan, .outputs = outputs, .model = *model, .y = y, .info = told };
     ks_carver measure = ks_carver_at(NULL);
     carve(&measure, &r);
-    const size_t bytes = ks_carved_bytes(&measure);
-    r.memory = bytes == SIZE_MAX ? NULL : ks_allocate(plan->context, bytes);
-    if (!r.memory) return told->status = KS_ENOMEM;
-    ks_carver place = ks_carver_at(r.memory);
-    carve(&place, &r);
+    ks_carver memory;
+    if (!ks_start_allocate(plan->context, &measure, &memory)) return told->status = KS_ENOMEM;
+    carve(&memory, &r);
     memset(r.starts, 0, (size_t)plan->B * sizeof *r.starts);
     memset(r.zeros, 0, (size_t)(plan->nx * plan->nx > plan->ny ? plan->nx * plan->nx : plan->ny) * sizeof(double));
     if (!r.model.m0.data) r.model.m0 = (ks_view){ r.zeros, 0, 0 };
@@ -326,7 +324,6 @@ ks_status ks_diffuse_run(const ks_smooth_plan *plan, const ks_model *model, ks_v
     }
     if (steps && status == KS_OK) *steps = r.steps;
     for (int64_t b = 0; b < plan->B; ++b) ks_start_free(&r.starts[b]);
-    ks_carve_end(&place);
-    ks_release(plan->context, r.memory);
+    ks_start_release(plan->context, &memory);
     return told->status = status;
 }

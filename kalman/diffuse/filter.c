@@ -38,18 +38,15 @@ ks_status ks_start_filter_make(ks_start_filter *filter, const ks_start *start, i
     if (status != KS_OK) return status;
     ks_carver measure = ks_carver_at(NULL);
     carve(&measure, filter);
-    const size_t bytes = ks_carved_bytes(&measure);
-    filter->memory = bytes == SIZE_MAX ? NULL : ks_allocate(context, bytes);
-    if (!filter->memory) return KS_ENOMEM;
-    ks_carver place = ks_carver_at(filter->memory);
-    carve(&place, filter);
+    if (!ks_start_allocate(context, &measure, &filter->memory)) return KS_ENOMEM;
+    carve(&filter->memory, filter);
     return KS_OK;
 }
 
 void ks_start_filter_free(ks_start_filter *filter)
 {
     if (!filter->plan) return;
-    ks_release(filter->start->plan->context, filter->memory);
+    ks_start_release(filter->start->plan->context, &filter->memory);
     ks_smooth_plan_destroy(filter->plan);
     filter->plan = NULL;
 }

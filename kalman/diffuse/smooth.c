@@ -14,12 +14,13 @@ typedef struct smoother {
     ks_smooth_plan *plan;
     ks_start_arrays in;
     double *mean, *cov, *lag, *prior_mean, *prior_cov;
-    double *told;        /* (n, n) x 3 + (n) x 4 and scratch, for those observations                      */
+    double *told;        /* (n, n) x 4 + (n) x 3 and scratch, for those observations             */
     double *K, *inverse; /* (d, d), (d): factor of I - Cov(eta), which is the same at every step */
     double *g;           /* (d): (I - Cov(eta))^-1 E(eta) */
     double *corrected;   /* (n) and (n, n) */
-    double *held;        /* (n, d) twice and their transposes */
-    void *work, *memory;
+    double *held;        /* (d, n) twice */
+    void *work;
+    ks_carver memory;
 } smoother;
 
 static void carve(ks_carver *carver, smoother *s)
@@ -37,7 +38,7 @@ static void carve(ks_carver *carver, smoother *s)
     s->inverse = ks_carve(carver, d, one);
     s->g = ks_carve(carver, d, one);
     s->corrected = ks_carve(carver, n * n + n, one);
-    s->held = ks_carve(carver, 3 * n * d, one);
+    s->held = ks_carve(carver, 2 * n * d, one);
     s->work = ks_carve(carver, ks_smooth_workspace_bytes(s->plan), 1);
 }
 
@@ -53,11 +54,8 @@ static ks_status make(smoother *s)
     if (status != KS_OK) return status;
     ks_carver measure = ks_carver_at(NULL);
     carve(&measure, s);
-    const size_t bytes = ks_carved_bytes(&measure);
-    s->memory = bytes == SIZE_MAX ? NULL : ks_allocate(context, bytes);
-    if (!s->memory) return KS_ENOMEM;
-    ks_carver place = ks_carver_at(s->memory);
-    carve(&place, s);
+    if (!ks_start_allocate(context, &measure, &s->memory)) return KS_ENOMEM;
+    carve(&s->memory, s);
     return KS_OK;
 }
 
@@ -215,7 +213,10 @@ ks_status ks_start_smooth(ks_start *start, const ks_outputs *outputs, int64_t st
     const int most = start->n > start->m ? start->n : start->m;
     smoother s = { .start = start, .steps = steps, .all = mean ? steps + 1 : steps, .entries = mean ? most : start->m };
     ks_status status = make(&s);
-    if (status == KS_OK && fill(&s, before, before_cov, mean, cov) != 0) status = KS_ENONFINITE;
+    if (status == KS_OK && fill(&s, before, before_cov, mean, cov) != 0) {
+        info->array = KS_ARRAY_ESTIMATE;
+        status = KS_ENONFINITE;
+    }
     if (status == KS_OK) status = run(&s, info);
     if (status == KS_OK && leave_reference(&s) != 0) {
         info->array = KS_ARRAY_P0;
@@ -231,7 +232,7 @@ ks_status ks_start_smooth(ks_start *start, const ks_outputs *outputs, int64_t st
         status = KS_ENONFINITE;
     }
     if (info->step >= steps) info->step = steps - 1;
-    ks_release(start->plan->context, s.memory);
+    ks_start_release(start->plan->context, &s.memory);
     ks_smooth_plan_destroy(s.plan);
     return info->status = status;
 }

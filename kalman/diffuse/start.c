@@ -52,8 +52,8 @@ static ks_status leave_lost(ks_start *start)
 {
     const int n = start->n, d = start->d;
     ks_unknown unknown;
-    void *memory = ks_unknown_make(&unknown, start);
-    if (!memory) return KS_ENOMEM;
+    ks_carver memory;
+    if (!ks_unknown_make(&unknown, start, &memory)) return KS_ENOMEM;
     ks_unknown_start(&unknown, start);
     ks_start_transition(start, 0, start->move);
     for (int i = 0; i < n; ++i) ks_unknown_tell(&unknown, start->move + i * n);
@@ -65,7 +65,7 @@ static ks_status leave_lost(ks_start *start)
         ks_copy_f64(kept, row, start->A + i * kept);
     }
     start->d = kept;
-    ks_release(start->plan->context, memory);
+    ks_start_release(start->plan->context, &memory);
     return KS_OK;
 }
 
@@ -91,10 +91,8 @@ ks_status ks_start_make(ks_start *start, const ks_plan_run *run, ks_view P0_inf,
     start->tiny = plan->mean_bytes == sizeof(double) ? 0x1p-33 : 0x1p-17;
     ks_carver measure = ks_carver_at(NULL);
     carve(&measure, start);
-    start->memory = ks_allocate(plan->context, ks_carved_bytes(&measure));
-    if (!start->memory) return KS_ENOMEM;
-    ks_carver place = ks_carver_at(start->memory);
-    carve(&place, start);
+    if (!ks_start_allocate(plan->context, &measure, &start->memory)) return KS_ENOMEM;
+    carve(&start->memory, start);
     find_directions(start, ks_rows_at(P0_inf, b, start->bytes));
     const int whole = ks_makes_any(plan, KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV);
     const ks_status status = start->series.prior_x1 || whole || start->d == 0 ? KS_OK : leave_lost(start);
@@ -108,6 +106,5 @@ ks_status ks_start_make(ks_start *start, const ks_plan_run *run, ks_view P0_inf,
 
 void ks_start_free(ks_start *start)
 {
-    ks_release(start->plan ? start->plan->context : NULL, start->memory);
-    start->memory = NULL;
+    if (start->plan) ks_start_release(start->plan->context, &start->memory);
 }

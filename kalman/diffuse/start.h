@@ -28,7 +28,7 @@ typedef struct ks_start {
     double *centre;             /* (d) */
     double *width;              /* (d) */
     double *move, *look;        /* scratch for a transition, a row of y, or roots; and for one H (m, n) or a row (n) */
-    void *memory;
+    ks_carver memory;
 } ks_start;
 
 /** Make the start of series b of the run: its directions, with a reference of N(0, I). zeros: of the run. Returns
@@ -58,8 +58,8 @@ typedef struct ks_unknown {
 } ks_unknown;
 
 void ks_unknown_carve(ks_carver *carver, const ks_start *start, ks_unknown *unknown);
-/** In memory of its own, which is returned for ks_release(); NULL where there is none. */
-void *ks_unknown_make(ks_unknown *unknown, const ks_start *start);
+/** In memory of its own, for ks_start_release(). Returns 0 where there is none. */
+int ks_unknown_make(ks_unknown *unknown, const ks_start *start, ks_carver *memory);
 /** Before the first step. Uses A and d of the start alone. */
 void ks_unknown_start(ks_unknown *unknown, const ks_start *start);
 /** After the transition of step k, and after its observations. */
@@ -120,7 +120,8 @@ typedef struct ks_start_filter {
     ks_limit limit;
     int64_t found;            /* steps after which `limit` is, or 0 */
     int64_t missing;          /* entries of y */
-    void *work, *memory;
+    void *work;
+    ks_carver memory;
 } ks_start_filter;
 
 /** What a visitor is told of a step. */
@@ -164,6 +165,20 @@ size_t ks_whiten_scratch(int n);
  *  and filter->limit the estimate at the last of them. */
 ks_status ks_start_write(ks_start_filter *filter, const ks_outputs *outputs, int64_t steps, double *loglik,
                          ks_info *info);
+
+/** Allocate what a carver at NULL has measured, for carving it once more. Returns 0 where there is no memory. */
+static inline int ks_start_allocate(ks_context *context, const ks_carver *measured, ks_carver *place)
+{
+    const size_t bytes = ks_carved_bytes(measured);
+    *place = ks_carver_at(bytes == SIZE_MAX ? NULL : ks_allocate(context, bytes));
+    return place->base != NULL;
+}
+static inline void ks_start_release(ks_context *context, ks_carver *place)
+{
+    ks_carve_end(place);
+    ks_release(context, place->base);
+    place->base = NULL;
+}
 
 /** Write `count` doubles as the numbers of an output; nothing without a base. */
 void ks_start_put(ks_sink sink, int64_t k, size_t bytes, int64_t count, const double *from);

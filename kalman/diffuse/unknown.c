@@ -14,14 +14,13 @@ void ks_unknown_carve(ks_carver *carver, const ks_start *start, ks_unknown *unkn
     unknown->shares = ks_carve(carver, d, one);
 }
 
-void *ks_unknown_make(ks_unknown *unknown, const ks_start *start)
+int ks_unknown_make(ks_unknown *unknown, const ks_start *start, ks_carver *memory)
 {
     ks_carver measure = ks_carver_at(NULL);
     ks_unknown_carve(&measure, start, unknown);
-    void *memory = ks_allocate(start->plan->context, ks_carved_bytes(&measure));
-    ks_carver place = ks_carver_at(memory);
-    if (memory) ks_unknown_carve(&place, start, unknown);
-    return memory;
+    if (!ks_start_allocate(start->plan->context, &measure, memory)) return 0;
+    ks_unknown_carve(memory, start, unknown);
+    return 1;
 }
 
 static void measure(ks_unknown *unknown)
