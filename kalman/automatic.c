@@ -68,12 +68,6 @@ int ks_automatic_tries(const ks_smooth_plan *plan)
            !(o->outputs & ~smoothed) && ks_workers(plan->context, o->threads, 2) == 2;
 }
 
-/** Whether the sequential method is faster: with more states and steps that repeat, which it looks up (memo_text.h). */
-static int alone(ks_lane *l)
-{
-    return atomic_load(&l->alone) || (ks_alone_where_repeated(l) && ks_left_repeats(l, l->left_steps));
-}
-
 /** Copy the filtered estimate of the last step of the left half to its place among those that wait for the way back. */
 static void put_back(ks_lane *l, ks_estimates filtered)
 {
@@ -129,12 +123,14 @@ static void run_lane(ks_lane *l)
         return;
     }
     int64_t filtered = l->left_steps;
-    if (!l->right_rc && !alone(l)) {
+    /* With more states and steps that repeat, which it looks up (memo_text.h), one half alone is faster. */
+    if (!l->right_rc && !atomic_load(&l->alone)) {
         ks_copy_estimate(plan, l->left.again, 0, l->left.state, 0);
         ks_lane_meet(l);
         l->right_rc = ks_lane_try_out(l);
         if (!l->right_rc) {
             ks_lanes_both(run, l, 1, ks_lane_out);
+            atomic_store(&run->given_up, 0);
             if (atomic_load(&run->canceled) || (!l->left_rc && !l->right_rc)) return;
             filtered = 0;
         } else {

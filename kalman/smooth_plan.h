@@ -46,6 +46,7 @@ typedef struct ks_plan_run {
     ks_info *info;
     void *zeros;         /* max(nx, ny) zeros for an absent u or d */
     atomic_int canceled;
+    atomic_int given_up; /* what the workers are doing is void: they are to end as if canceled, and others follow */
     const void *caller; /* the caller's thread, see ks_this_thread() */
     unsigned mode;      /* the caller's mode for denormal numbers, see ks_flush_begin() */
     int64_t done, total; /* for the progress function */
@@ -69,7 +70,7 @@ int ks_valid_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,
 void ks_run_add(ks_plan_run *run, int64_t series, const ks_tally *tally);
 
 /** Count `steps` steps as done and, on the caller's thread, call the progress function. Returns non-zero once the run
- *  is canceled. */
+ *  is canceled, or what is being done is given up. */
 int ks_run_progress(ks_plan_run *run, int64_t steps);
 
 /** Series b of a view and of an output. `number`: size of a number in bytes. NULL stays NULL. */

@@ -156,6 +156,7 @@ void ks_run_add(ks_plan_run *run, int64_t series, const ks_tally *tally)
 int ks_run_progress(ks_plan_run *run, int64_t steps)
 {
     const ks_smooth_options *o = &run->plan->options;
+    if (atomic_load(&run->given_up)) return 1;
     if (!o->progress) return 0;
     if (ks_this_thread() != run->caller) return atomic_load(&run->canceled);
     run->done += steps;

@@ -121,6 +121,7 @@ static int left_in(ks_lane *l)
     }
     l->left_form = state.form;
     l->left_steady = state.steady;
+    if (l->gives_up && ks_left_repeats(l, steps)) atomic_store(&l->alone, 1);
     return 0;
 }
 
@@ -196,7 +197,7 @@ static int inform_segment(ks_lane *l, int64_t i, ks_information *information, ks
     const ks_two_ended_kernels *ends = ks_two_ended_kernels_of(plan->kernels);
     const ks_right_rows rows = right_rows(l, i);
     const int64_t from = rows.first + i * l->right.length;
-    const int64_t block = l->looks ? SHORT_BLOCK : KS_BLOCK;
+    const int64_t block = l->gives_up ? SHORT_BLOCK : KS_BLOCK;
     for (int64_t end = rows.last + 1; end > from; end -= block) {
         const int64_t k = end - from < block ? from : end - block;
         if (atomic_load(&l->alone)) return 1;
@@ -318,7 +319,8 @@ void ks_lane_open(ks_lane *l, int64_t b)
     cut(&l->right, l->run->plan, l->run->plan->T - l->left_steps);
     l->form = KS_FORM_ORDINARY;
     l->tried = 0;
-    l->looks = l->run->plan->automatic && ks_may_repeat_early(l);
+    l->gives_up = l->run->plan->automatic && ks_alone_where_repeated(l);
+    l->looks = l->gives_up && ks_may_repeat_early(l);
     atomic_store(&l->alone, 0);
 }
 
@@ -337,10 +339,11 @@ void ks_lane_in(ks_lane *l, int right)
 void ks_lane_out(ks_lane *l, int right)
 {
     const int canceled = atomic_load(&l->run->canceled);
-    if (right)
-        l->right_rc = canceled ? -1 : right_out(l);
-    else
-        l->left_rc = canceled ? -1 : left_out(l);
+    const int rc = canceled ? -1 : right ? right_out(l) : left_out(l);
+    if (right) l->right_rc = rc;
+    else l->left_rc = rc;
+    /* The series is done again without halves: the other one need not finish. */
+    if (rc && l->run->plan->automatic) atomic_store(&l->run->given_up, 1);
 }
 
 static void add(ks_tally *total, const ks_tally *t)

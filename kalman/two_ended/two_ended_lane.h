@@ -32,7 +32,8 @@ typedef struct ks_lane {
     ks_backward_sinks back;
     ks_half left, right;
     int64_t left_steps;         /* the remaining steps, possibly none, are the right half's */
-    int looks;                  /* whether the left half checks if its steps repeat, which decides */
+    int gives_up;               /* whether one half alone is to go on if steps of the left half repeat at its end */
+    int looks;                  /* whether it checks early if they do                        */
     atomic_int alone;           /* they do, and the right half is no longer needed           */
     ks_form form;               /* of the information in the right half */
     double size;                /* of observations, see ks_right_rows   */
