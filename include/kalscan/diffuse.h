@@ -38,8 +38,10 @@ KS_BEGIN_DECLS
  *  P0_inf has blocks of (nx, nx) without steps: its step stride is ignored. Numbers are of the type of P0. It must be
  *  symmetric to the bit and positive semidefinite; zero is allowed. model->m0 and model->P0 may be absent: zero.
  *
- *  Memory for the run comes from the allocator of the plan's context, and is freed before the call returns. On a device
- *  the run takes as much again as the plan, or a little less.
+ *  Memory for the run comes from the allocator of the plan's context, and is freed before the call returns: a workspace
+ *  and, for the first steps of a smoother, some ten (nx + d, nx + d) blocks of doubles each, d being the rank of P0_inf.
+ *  On a device the later steps take as much again as the plan. First steps are run on the calling thread, series by
+ *  series.
  *
  *  steps may be NULL. *steps becomes the number of steps at the beginning, the same for all series, that were not run
  *  by the plan's method; 0 if P0_inf is zero. info is that of the run of the others; series and step count as here.

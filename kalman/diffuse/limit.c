@@ -14,6 +14,9 @@
 #include "start.h"
 #include "dense.h"
 
+/* Least pivot of I - C, beside the diagonal entry it comes from and beside 1, that has digits left. */
+#define LEAST_LEFT 0x1p-33
+
 void ks_limit_carve(ks_carver *carver, const ks_start *start, ks_limit *limit)
 {
     const size_t n = (size_t)start->n, d = (size_t)start->d, one = sizeof(double);
@@ -76,7 +79,9 @@ static int leave_reference(ks_limit *limit, const ks_start *start)
     double *K = limit->rest, *inverse = K + r * r, *B = limit->scratch;
     for (int i = 0; i < r; ++i)
         for (int j = 0; j < r; ++j) K[i * r + j] = (i == j) - limit->told_cov[i * r + j];
-    if (!ks_ldl_f64(r, 0, K, inverse)) return -1;
+    for (int i = 0; i < r; ++i)
+        if (!(K[i * r + i] > LEAST_LEFT)) return -1;
+    if (!ks_ldl_f64(r, LEAST_LEFT, K, inverse)) return -1;
     for (int c = 0; c < r; ++c) {
         for (int i = 0; i < n; ++i) B[c * width + i] = limit->held[i * r + c];
         B[c * width + n] = limit->told_mean[c];

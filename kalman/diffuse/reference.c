@@ -30,8 +30,7 @@ static int told_by(const ks_limit *limit, double *cov, double *mean, double *LD,
 static double next_width(double before, double variance, double moved)
 {
     const double next = fmax(2 * sqrt(fmax(variance, 0)), fabs(moved) / 4);
-    /* What is told exactly takes any reference. */
-    if (next <= 0x1p-40 * before) return before;
+    if (next == 0) return before;
     return fmin(fmax(next, 0x1p-30 * before), 0x1p30 * before);
 }
 
@@ -41,7 +40,7 @@ static int renew(ks_start *start, const ks_start_filter *f, double *work)
     const ks_limit *limit = &f->limit;
     const int d = start->d, r = limit->known, q = d - r;
     double *cov = work, *LD = cov + r * r, *mean = LD + r * r, *inverse = mean + r, *beta = inverse + r;
-    double *half = beta + r, *row = half + r;
+    double *step = beta + r, *row = step + r;
     const double *told = f->unknown.U + q * d;
     int good = 1;
     if (told_by(limit, cov, mean, LD, inverse) != 0) {
@@ -49,20 +48,24 @@ static int renew(ks_start *start, const ks_start_filter *f, double *work)
         return 0;
     }
     for (int i = 0; i < r; ++i) {
-        beta[i] = ks_dot(d, told + i * d, start->centre) + ks_dot(i + 1, limit->R + i * r, mean);
+        step[i] = ks_dot(i + 1, limit->R + i * r, mean);
+        beta[i] = ks_dot(d, told + i * d, start->centre) + step[i];
         good &= fabs(mean[i]) < 8;
     }
     /* delta = M' beta and so M' R, by G eta; what is not told keeps its width. */
     for (int c = 0; c < d; ++c) {
-        double variance = 0, open = 0, centre = 0;
-        for (int i = 0; i < r; ++i) centre += told[i * d + c] * beta[i];
+        double variance = 0, open = 0, centre = 0, moved = 0;
+        for (int i = 0; i < r; ++i) {
+            centre += told[i * d + c] * beta[i];
+            moved += told[i * d + c] * step[i];
+        }
         for (int j = 0; j < r; ++j) {
             row[j] = 0;
             for (int i = j; i < r; ++i) row[j] += told[i * d + c] * limit->R[i * r + j];
         }
         for (int j = 0; j < r; ++j) variance += row[j] * ks_dot(r, cov + j * r, row);
         for (int i = 0; i < q; ++i) open = hypot(open, f->unknown.U[i * d + c]);
-        const double before = start->width[c], next = next_width(before, variance, centre - start->centre[c]);
+        const double before = start->width[c], next = next_width(before, variance, moved);
         start->centre[c] = centre;
         start->width[c] = open > start->tiny ? fmax(next, before) : next;
         good &= next < 16 * before && next > before / 16;

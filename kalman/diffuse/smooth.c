@@ -167,13 +167,6 @@ static void correct_lag(smoother *s, const double *lag, const double *held, cons
         }
 }
 
-static int is_finite(const double *a, int64_t count)
-{
-    for (int64_t i = 0; i < count; ++i)
-        if (!isfinite(a[i])) return 0;
-    return 1;
-}
-
 /* Write the estimates of the first steps. Returns the first that is not finite, or -1. */
 static int64_t put(smoother *s, const ks_outputs *o)
 {
@@ -186,13 +179,16 @@ static int64_t put(smoother *s, const ks_outputs *o)
     double *held = s->held, *held_before = held + n * s->start->d;
     hold(s, s->prior_cov, held_before);
     correct(s, s->prior_mean, s->prior_cov, held_before);
+    const int asked = o->prior_mean.data || o->prior_cov.data;
+    if (asked && (!ks_start_holds(n, s->corrected, wide) || !ks_start_holds((int64_t)n * n, s->corrected + n, narrow)))
+        return 0;
     ks_start_put(ks_sink_at(o->prior_mean, b, wide), 0, wide, n, s->corrected);
     ks_start_put(ks_sink_at(o->prior_cov, b, narrow), 0, narrow, (int64_t)n * n, s->corrected + n);
     for (int64_t k = 0; k < s->steps; ++k) {
         const size_t at = (size_t)k;
         hold(s, s->cov + at * square, held);
         correct(s, s->mean + at * (size_t)N, s->cov + at * square, held);
-        if (!is_finite(s->corrected, (int64_t)n * n + n)) return k;
+        if (!ks_start_holds(n, s->corrected, wide) || !ks_start_holds((int64_t)n * n, s->corrected + n, narrow)) return k;
         ks_start_put(mean, k, wide, n, s->corrected);
         ks_start_put(cov, k, narrow, (int64_t)n * n, s->corrected + n);
         for (int i = 0; i < n; ++i) s->corrected[i] = s->corrected[n + i * n + i];

@@ -69,14 +69,24 @@ static ks_status leave_lost(ks_start *start)
     return KS_OK;
 }
 
+/* Smallest share of a variance of P0_inf that makes a direction of its own. */
+#define LEAST_SHARE 0x1p-20
+
 /* A root of P0_inf without its columns of zeros. */
 static void find_directions(ks_start *start, ks_rows P0_inf)
 {
     const int n = start->n;
     double *root = start->A, *whole = start->move, *scratch = whole + n * n;
     ks_start_read(start, P0_inf, 0, n, n, whole, n);
-    start->d = ks_pivoted_factor_f64(n, whole, root, scratch);
-    const int d = start->d;
+    const int rank = ks_pivoted_factor_f64(n, whole, root, scratch);
+    const double *used = scratch + n * n;
+    int d = rank;
+    /* What a covariance of less rank has left of a variance is the round-off of whoever made it. */
+    for (int i = 0; i < n; ++i) {
+        const int c = (int)used[i] - 1;
+        if (c >= 0 && c < d && root[i * n + c] * root[i * n + c] < LEAST_SHARE * whole[i * n + i]) d = c;
+    }
+    start->d = d;
     for (int i = 0; i < n; ++i)
         for (int c = 0; c < d; ++c) root[i * d + c] = root[i * n + c];
 }

@@ -12,6 +12,8 @@
 #ifndef KS_DIFFUSE_START_H
 #define KS_DIFFUSE_START_H
 
+#include <float.h>
+#include <math.h>
 #include "carve.h"
 #include "kalscan/smooth.h"
 #include "smooth_plan.h"
@@ -51,8 +53,9 @@ typedef struct ks_unknown {
     int n, d, q;
     double tiny;
     double *U, *X;
-    double *whole;  /* (d, n): rows F ... F A e_c, the size of numbers that X is what is left of */
-    double *size;   /* (n): the largest entries of the columns of whole */
+    double *terms;  /* (d, d): sizes of what entries of U are the sums of, at most 1 */
+    double *whole;  /* (d, n): rows F ... F A e_c, X[c] = sum over e of U[c, e] whole[e] */
+    double *size;   /* (d, n): of each direction, the size of the terms that X is the sum of */
     double *moved;  /* (n) scratch */
     double *shares; /* (d) scratch */
 } ks_unknown;
@@ -178,6 +181,15 @@ static inline void ks_start_release(ks_context *context, ks_carver *place)
     ks_carve_end(place);
     ks_release(context, place->base);
     place->base = NULL;
+}
+
+/** Whether numbers of so many bytes hold these: they are finite there. */
+static inline int ks_start_holds(int64_t count, const double *a, size_t bytes)
+{
+    const double most = bytes == sizeof(double) ? DBL_MAX : (double)FLT_MAX;
+    for (int64_t i = 0; i < count; ++i)
+        if (!(fabs(a[i]) <= most)) return 0;
+    return 1;
 }
 
 /** Write `count` doubles as the numbers of an output; nothing without a base. */

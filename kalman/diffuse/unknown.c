@@ -1,5 +1,6 @@
 /* unknown.c -- which directions of an infinite prior the observations tell: those of Durbin & Koopman's P_inf, kept as
- * a root of it. No variance has a part in it, so that no scale decides what counts as told. */
+ * a root of it. No variance has a part in it. A direction is X = U whole, so what is small beside the terms of that sum
+ * is round-off, whatever other directions are like. */
 #include "start.h"
 #include "dense.h"
 
@@ -7,9 +8,10 @@ void ks_unknown_carve(ks_carver *carver, const ks_start *start, ks_unknown *unkn
 {
     const size_t n = (size_t)start->n, d = (size_t)start->d, one = sizeof(double);
     unknown->U = ks_carve(carver, d * d, one);
+    unknown->terms = ks_carve(carver, d * d, one);
     unknown->X = ks_carve(carver, d * n, one);
     unknown->whole = ks_carve(carver, d * n, one);
-    unknown->size = ks_carve(carver, n, one);
+    unknown->size = ks_carve(carver, d * n, one);
     unknown->moved = ks_carve(carver, n, one);
     unknown->shares = ks_carve(carver, d, one);
 }
@@ -23,17 +25,19 @@ int ks_unknown_make(ks_unknown *unknown, const ks_start *start, ks_carver *memor
     return 1;
 }
 
+/* Find the sizes, and clear what is round-off: left where it is, it would make variances infinite. */
 static void measure(ks_unknown *unknown)
 {
-    const int n = unknown->n;
-    for (int i = 0; i < n; ++i) {
-        double whole = 0, left = 0;
-        for (int c = 0; c < unknown->d; ++c) whole = fmax(whole, fabs(unknown->whole[c * n + i]));
-        for (int c = 0; c < unknown->q; ++c) left = fmax(left, fabs(unknown->X[c * n + i]));
-        unknown->size[i] = whole;
-        if (left > unknown->tiny * whole) continue;
-        /* Round-off. Left where it is, it would make variances infinite. */
-        for (int c = 0; c < unknown->q; ++c) unknown->X[c * n + i] = 0;
+    const int n = unknown->n, d = unknown->d;
+    for (int c = 0; c < unknown->q; ++c) {
+        double *size = unknown->size + c * n, *X = unknown->X + c * n;
+        ks_zero_f64(n, size);
+        for (int e = 0; e < d; ++e) {
+            const double share = unknown->terms[c * d + e];
+            for (int i = 0; share > 0 && i < n; ++i) size[i] += share * fabs(unknown->whole[e * n + i]);
+        }
+        for (int i = 0; i < n; ++i)
+            if (fabs(X[i]) <= unknown->tiny * size[i]) X[i] = 0;
     }
 }
 
@@ -44,6 +48,7 @@ void ks_unknown_start(ks_unknown *unknown, const ks_start *start)
     unknown->d = unknown->q = d;
     unknown->tiny = start->tiny;
     ks_identity_f64(d, unknown->U);
+    ks_identity_f64(d, unknown->terms);
     ks_transpose_f64(n, d, start->A, unknown->X);
     ks_copy_f64(d * n, unknown->X, unknown->whole);
     measure(unknown);
@@ -77,19 +82,34 @@ static void rotate(double *a, double *b, int length, double x, double y)
     }
 }
 
-/* The largest entry of h X' over the directions that are not told; 0 where it is round-off. */
-static double share_of(const ks_unknown *unknown, const double *h)
+/* The same for sizes of terms, which do not cancel. */
+static void rotate_terms(double *a, double *b, int length, double x, double y)
 {
-    double whole = 0, left = 0;
-    for (int i = 0; i < unknown->n; ++i) whole += fabs(h[i]) * unknown->size[i];
-    for (int c = 0; c < unknown->q; ++c) {
-        unknown->shares[c] = ks_dot(unknown->n, h, unknown->X + c * unknown->n);
-        left = fmax(left, fabs(unknown->shares[c]));
+    const double size = hypot(x, y), s = fabs(x) / size, c = fabs(y) / size;
+    for (int i = 0; i < length; ++i) {
+        const double in_a = a[i], in_b = b[i];
+        a[i] = fmin(c * in_a + s * in_b, 1);
+        b[i] = fmin(s * in_a + c * in_b, 1);
     }
-    return left > unknown->tiny * whole ? left : 0;
 }
 
-int ks_unknown_reaches(const ks_unknown *unknown, const double *h) { return share_of(unknown, h) > 0; }
+/* Shares of a sum of states with coefficients h in the directions that are not told, 0 where they are round-off. Returns
+ * whether there are any. */
+static int find_shares(const ks_unknown *unknown, const double *h)
+{
+    const int n = unknown->n;
+    int any = 0;
+    for (int c = 0; c < unknown->q; ++c) {
+        double whole = 0;
+        for (int i = 0; i < n; ++i) whole += fabs(h[i]) * unknown->size[c * n + i];
+        const double share = ks_dot(n, h, unknown->X + c * n);
+        unknown->shares[c] = fabs(share) > unknown->tiny * whole ? share : 0;
+        any |= unknown->shares[c] != 0;
+    }
+    return any;
+}
+
+int ks_unknown_reaches(const ks_unknown *unknown, const double *h) { return find_shares(unknown, h); }
 
 int ks_unknown_left(const ks_unknown *unknown)
 {
@@ -102,7 +122,7 @@ void ks_unknown_tell(ks_unknown *unknown, const double *h)
 {
     const int n = unknown->n, d = unknown->d, last = unknown->q - 1;
     double share;
-    if (!(share_of(unknown, h) > 0)) return;
+    if (!find_shares(unknown, h)) return;
     /* Rotate the direction to the last of them. */
     share = unknown->shares[last];
     for (int c = 0; c < last; ++c) {
@@ -110,6 +130,7 @@ void ks_unknown_tell(ks_unknown *unknown, const double *h)
         if (other == 0) continue;
         rotate(unknown->X + c * n, unknown->X + last * n, n, other, share);
         rotate(unknown->U + c * d, unknown->U + last * d, d, other, share);
+        rotate_terms(unknown->terms + c * d, unknown->terms + last * d, d, other, share);
         share = hypot(share, other);
     }
     unknown->q = last;

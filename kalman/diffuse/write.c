@@ -92,9 +92,8 @@ static ks_status put_innovation(const writer *w, const ks_start_filter *f, const
 static int is_finite(const ks_start_filter *f)
 {
     const int n = f->start->n;
-    for (int i = 0; i < n; ++i)
-        if (!isfinite(f->limit.mean[i]) || !isfinite(f->limit.cov[i * n + i])) return 0;
-    return 1;
+    return ks_start_holds(n, f->limit.mean, f->start->plan->mean_bytes) &&
+           ks_start_holds((int64_t)n * n, f->limit.cov, f->start->plan->kernels->number_bytes);
 }
 
 static ks_status visit(void *user, ks_start_filter *f, const ks_start_step *step)
@@ -102,7 +101,8 @@ static ks_status visit(void *user, ks_start_filter *f, const ks_start_step *step
     writer *w = user;
     const int before = w->predicted_mean.base || w->predicted_cov.base || w->predicted_var.base ||
                        w->innovation.base || w->innovation_cov.base || w->innovation_std.base;
-    if (!step->observed && !before) return KS_OK;
+    const int after = w->terms || w->filtered_mean.base || w->filtered_cov.base || w->filtered_var.base;
+    if (!(step->observed ? after : before)) return KS_OK;
     if (ks_limit_find(&f->limit, w->start, &f->unknown, step->mean, step->cov) != 0) return KS_EREFUSED;
     if (!is_finite(f)) return KS_ENONFINITE;
     if (!step->observed) {

@@ -49,8 +49,8 @@ static ks_exit check_files(const ks_settings *settings, ks_failure *failure)
     return ks_target_check(settings->output, settings->force, inputs, failure);
 }
 
-/* Return the bytes of workspace: the run and, after it, the signal share them. A run with a diffuse prior takes about
- * as much itself. */
+/* Return the bytes of workspace: the run and, after it, the signal share them. A run with a diffuse prior takes as much
+ * itself, and more for its first steps, which are known when it runs. */
 static size_t library_work(const ks_run *run)
 {
     const size_t smooth = ks_smooth_workspace_bytes(run->plan), signal = ks_signal_workspace_bytes(run->plan);

@@ -179,7 +179,8 @@ ks_exit ks_explain_run(ks_status status, const ks_info *info, const ks_input *in
                        status == KS_ENOMEM ? "out of memory of the device" : ks_strerror(status), info->device_code);
     switch (status) {
     case KS_EREFUSED:
-        if (info->array == KS_ARRAY_P0 && ks_input_is_diffuse(input))
+        if (info->array == KS_ARRAY_P0 && ks_input_is_diffuse(input) &&
+            (info->fault == KS_FAULT_NOT_FINITE || info->fault == KS_FAULT_ILL_CONDITIONED))
             return explain_diffuse(info, file, place, failure);
         return ks_fail(failure, KS_EXIT_NUMERICAL,
                        "%s: %s%s; method '%s' cannot take this model, use --method %s", file,

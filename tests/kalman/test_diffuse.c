@@ -390,6 +390,66 @@ static void scale_and_mean_do_not_matter(void **state)
     golden_free(g);
 }
 
+/* a a' rounded to single precision has two more directions in its last digits, which are not meant. */
+static void rank_is_that_of_the_numbers(void **state)
+{
+    (void)state;
+    const unsigned outputs = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV | KS_OUT_LOGLIK;
+    const double a[] = { 1, 0.3, 0.7 };
+    double product[9], rounded[9];
+    golden *g = model_random((model_spec){ 94, 30, 1, 3, 2, KS_PRIOR_X1, HAS_OFFSETS });
+    for (int i = 0; i < 9; ++i) {
+        product[i] = a[i / 3] * a[i % 3];
+        rounded[i] = (double)(float)product[i];
+    }
+    const method_case *m = first_of(KS_JOB_SMOOTH);
+    diffuse_case exact = { .g = g, .P0_inf = product, .m = m, .outputs = outputs };
+    diffuse_well(&exact);
+    for (int p = KS_F64; p <= KS_F32; ++p) {
+        diffuse_case c = { .g = g, .P0_inf = rounded, .m = m, .precision = (ks_precision)p, .outputs = outputs };
+        diffuse_well(&c);
+        const golden_difference d = golden_compare(golden_widen(c.buffers), golden_widen(exact.buffers), outputs,
+                                                   golden_norm_of(g, (ks_precision)p));
+        if (d.error > (p == KS_F64 ? 1e-6 : 1e-3)) fail_msg("precision %d is off by %.2g", p, d.error);
+        golden_buffers_free(c.buffers);
+    }
+    golden_buffers_free(exact.buffers);
+    golden_free(g);
+}
+
+/* A level and what has decayed to 2^-40 of it when the first observation comes, which tells the level; the second one
+ * tells the other. In whatever units the two are. */
+static void directions_of_any_size(void **state)
+{
+    (void)state;
+    enum { T = 60, LEAD = 40 };
+    static const double units[] = { 1, 0x1p-60, 0x1p60 };
+    double first_mean[2] = { 0 }, first_loglik = 0;
+    for (int s = 0; s < 3; ++s) {
+        const double one = units[s], F[] = { 1, 0, 0, 0.5 }, Q[] = { 0.25, 0, 0, one * one };
+        const double H[] = { 1, 1 / one }, R[] = { 1 }, P0_inf[] = { 1, 0, 0, one * one };
+        double y[T];
+        for (int k = 0; k < T; ++k) y[k] = k < LEAD ? (double)NAN : sin(0.7 * k) + 0.1 * k;
+        golden *g = model_of(T, 2, 1, F, Q, H, R, y);
+        diffuse_case c = { .g = g, .P0_inf = P0_inf, .m = first_of(KS_JOB_FILTER) };
+        diffuse_well(&c);
+        const golden_results *r = golden_widen(c.buffers);
+        assert_true(isinf(results_block(r, KS_OUT_FILTERED_COV, 0, LEAD)[3]));
+        assert_true(isfinite(results_block(r, KS_OUT_FILTERED_COV, 0, LEAD + 1)[3]));
+        const double *mean = results_block(r, KS_OUT_FILTERED_MEAN, 0, T - 1);
+        const double loglik = *results_block(r, KS_OUT_LOGLIK, 0, 0);
+        if (s == 0) {
+            memcpy(first_mean, mean, sizeof first_mean);
+            first_loglik = loglik;
+        }
+        close_to(mean[0], first_mean[0], 1e-9);
+        close_to(mean[1] / one, first_mean[1], 1e-9);
+        close_to(loglik, first_loglik, 1e-9);
+        golden_buffers_free(c.buffers);
+        golden_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +459,8 @@ int main(void)
         cmocka_unit_test(first_row_is_the_prior),
         cmocka_unit_test(part_of_the_directions),
         cmocka_unit_test(scale_and_mean_do_not_matter),
+        cmocka_unit_test(rank_is_that_of_the_numbers),
+        cmocka_unit_test(directions_of_any_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
