@@ -81,8 +81,8 @@ typedef struct ks_limit {
     double *cov;       /* (n, n): the finite part */
     double evidence;   /* to be added to the log-likelihood of the model with the reference */
     int known;         /* r: directions that are told */
-    double *told_mean; /* (r): G eta, the flat prior's */
-    double *told_cov;  /* (r, r): of the model with the reference */
+    double *told_mean; /* (r): E(G eta), of the model with the reference */
+    double *told_cov;  /* (r, r): Cov(G eta), of the same */
     double *G;         /* (r, d): orthonormal rows */
     double *R;         /* (r, r): U_told diag(width) = R G, lower triangular */
     double *held;      /* (n, r): Cov(x, G eta) */

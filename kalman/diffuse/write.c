@@ -10,7 +10,8 @@ typedef struct writer {
     int64_t terms_stride;
     double total;        /* log-likelihood up to the step before */
     double *whole;       /* (n, n): a covariance with its infinite entries */
-    double *entries;     /* (m, n), (m, m) x 2, (m) x 3, (m, d) */
+    double *entries;     /* (m, n), (m, m) x 2, (m) x 4, (m, d) */
+    int *present;        /* (m): numbers of the entries of a row that are present */
 } writer;
 
 /* Entry of kappa's coefficient of a . x and b . x, whose parts along the directions that are not told are given. */
@@ -54,15 +55,14 @@ static void standardize(int m, int count, const int *at, const double *S, const 
     for (int i = 0; i < count; ++i) to[at[i]] = white[i] * sqrt(inverse[i]);
 }
 
-static ks_status put_innovation(const writer *w, const ks_start_filter *f, const ks_start_step *step)
+static void put_innovation(const writer *w, const ks_start_filter *f, const ks_start_step *step)
 {
     const ks_start *start = w->start;
     const ks_smooth_plan *plan = start->plan;
     const int n = start->n, m = start->m, N = start->N, q = f->unknown.q;
     double *HP = w->entries, *S = HP + m * n, *LD = S + m * m, *e = LD + m * m, *white = e + m, *inverse = white + m;
     double *along = inverse + 2 * m;
-    int count = 0, open = 0, *at = ks_allocate(plan->context, (size_t)m * sizeof *at);
-    if (!at) return KS_ENOMEM;
+    int count = 0, open = 0;
     for (int i = 0; i < m; ++i) {
         const double *h = step->H + i * N;
         const int reaches = ks_unknown_reaches(&f->unknown, h);
@@ -71,7 +71,7 @@ static ks_status put_innovation(const writer *w, const ks_start_filter *f, const
         for (int c = 0; c < q; ++c) along[i * q + c] = reaches ? ks_dot(n, h, f->unknown.X + c * n) : 0;
         for (int j = 0; j < n; ++j) HP[i * n + j] = ks_dot(n, h, f->limit.cov + j * n);
         if (isnan(step->y[i])) continue;
-        at[count++] = i;
+        w->present[count++] = i;
         open |= reaches;
     }
     for (int i = 0; i < m; ++i)
@@ -81,12 +81,10 @@ static ks_status put_innovation(const writer *w, const ks_start_filter *f, const
             const int missing = isnan(step->y[i]) || isnan(step->y[j]);
             S[i * m + j] = S[j * m + i] = missing ? (double)NAN : part != 0 ? part : finite;
         }
-    if (!open) standardize(m, count, at, S, e, LD, inverse, white);
-    ks_release(plan->context, at);
+    if (!open) standardize(m, count, w->present, S, e, LD, inverse, white);
     ks_start_put(w->innovation, step->k, plan->mean_bytes, m, e);
     ks_start_put(w->innovation_cov, step->k, plan->kernels->number_bytes, (int64_t)m * m, S);
     ks_start_put(w->innovation_std, step->k, plan->mean_bytes, m, white);
-    return KS_OK;
 }
 
 static int is_finite(const ks_start_filter *f)
@@ -107,8 +105,8 @@ static ks_status visit(void *user, ks_start_filter *f, const ks_start_step *step
     if (!is_finite(f)) return KS_ENONFINITE;
     if (!step->observed) {
         put_estimate(w, f, step->k, w->predicted_mean, w->predicted_cov, w->predicted_var);
-        return w->innovation.base || w->innovation_cov.base || w->innovation_std.base ? put_innovation(w, f, step)
-                                                                                      : KS_OK;
+        if (w->innovation.base || w->innovation_cov.base || w->innovation_std.base) put_innovation(w, f, step);
+        return KS_OK;
     }
     put_estimate(w, f, step->k, w->filtered_mean, w->filtered_cov, w->filtered_var);
     const double total = step->loglik + f->limit.evidence;
@@ -139,15 +137,19 @@ ks_status ks_start_write(ks_start_filter *filter, const ks_outputs *o, int64_t s
         w.terms_stride = o->loglik_terms.step_stride;
     }
     w.whole = ks_allocate(plan->context, (n * n + m * n + 2 * m * m + 4 * m + m * d) * sizeof *w.whole);
-    if (!w.whole) return info->status = KS_ENOMEM;
-    w.entries = w.whole + n * n;
-    const ks_status status = ks_start_sweep(filter, steps, visit, &w, loglik, info);
+    w.present = ks_allocate(plan->context, m * sizeof *w.present);
+    ks_status status = info->status = KS_ENOMEM;
+    if (w.whole && w.present) {
+        w.entries = w.whole + n * n;
+        status = ks_start_sweep(filter, steps, visit, &w, loglik, info);
+    }
     if (status == KS_ENONFINITE && info->array == KS_ARRAY_NONE) info->array = KS_ARRAY_ESTIMATE;
     if (status == KS_ENONFINITE && info->fault == KS_FAULT_NONE) info->fault = KS_FAULT_NOT_FINITE;
     if (status == KS_EREFUSED) {
         info->array = KS_ARRAY_P0;
         info->fault = KS_FAULT_ILL_CONDITIONED;
     }
+    ks_release(plan->context, w.present);
     ks_release(plan->context, w.whole);
     return status;
 }

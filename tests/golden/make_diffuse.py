@@ -19,6 +19,7 @@ import make_golden
 import make_published
 import models
 import oracle
+from make_golden import put
 from models import f32
 
 mp.mp.dps = 350
@@ -338,10 +339,6 @@ def observations(name, arrays, attributes, settings):
 # ---- files
 
 def write(path, name, arrays, attributes, y, results, about):
-    def put(group, key, a):
-        a = np.asarray(a, float)
-        keep = dict(chunks=a.shape, compression=9, shuffle=True) if a.size > 64 else {}
-        group.create_dataset(key, data=a, **keep)
     with h5py.File(path, "w", libver=("v110", "v110"), track_order=False) as f:
         put(f, "y", y)
         for key, a in arrays.items():

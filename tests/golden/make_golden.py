@@ -95,11 +95,14 @@ def sensitivity(rng, y, m, exact, per_state):
     return max(mean.max(), cov.max())
 
 
+def put(group, key, a):
+    """Store numbers, the many compressed."""
+    a = np.asarray(a, float)
+    keep = dict(chunks=a.shape, compression=9, shuffle=True) if a.size > 64 else {}
+    group.create_dataset(key, data=a, **keep)
+
+
 def write(path, name, condition, settings, y, expected, attributes):
-    def put(group, key, a):
-        a = np.asarray(a, float)
-        keep = dict(chunks=a.shape, compression=9, shuffle=True) if a.size > 64 else {}
-        group.create_dataset(key, data=a, **keep)
     with h5py.File(path, "w", libver=("v110", "v110"), track_order=False) as f:
         put(f, "y", y)
         for k in RANK:

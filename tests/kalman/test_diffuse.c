@@ -43,27 +43,51 @@ static golden *model_of(int64_t T, int nx, int ny, const double *F, const double
     return g;
 }
 
-/* Koopman 1997: a local linear trend is known from two observations. */
+/* A local linear trend: the variance of its observations, and those of level and slope as multiples of it. */
+typedef struct trend { double s, qm, qb; } trend;
+
+static golden *trend_model(const trend *t, int64_t T, const double *y)
+{
+    const double F[] = { 1, 1, 0, 1 }, H[] = { 1, 0 }, Q[] = { t->s * t->qm, 0, 0, t->s * t->qb };
+    return model_of(T, 2, 1, F, Q, H, &t->s, y);
+}
+
+static diffuse_case filter_trend(const golden *g)
+{
+    static const double identity[] = { 1, 0, 0, 1 };
+    diffuse_case c = { .g = g, .P0_inf = identity, .m = first_of(KS_JOB_FILTER) };
+    diffuse_well(&c);
+    return c;
+}
+
+/* The prediction of step k: level and slope, and of the covariance the entries of one triangle. */
+static void predicted(const diffuse_case *c, int64_t k, double level, double slope, const double P[3])
+{
+    const golden_results *r = golden_widen(c->buffers);
+    const double *mean = results_block(r, KS_OUT_PREDICTED_MEAN, 0, k);
+    const double *cov = results_block(r, KS_OUT_PREDICTED_COV, 0, k);
+    close_to(mean[0], level, 1e-14);
+    close_to(mean[1], slope, 1e-14);
+    close_to(cov[0], P[0], 1e-14);
+    close_to(cov[1], P[1], 1e-14);
+    close_to(cov[3], P[2], 1e-14);
+}
+
+/* Koopman 1997: a trend of which nothing is known is known from two observations. */
 static void trend_of_two(void **state)
 {
     (void)state;
-    const double qm = 0.5, qb = 0.25, s = 2, y[] = { 3, 5.5, 4, 7, 8, 6, 9 }, identity[] = { 1, 0, 0, 1 };
-    const double F[] = { 1, 1, 0, 1 }, Q[] = { s * qm, 0, 0, s * qb }, H[] = { 1, 0 }, R[] = { s };
-    golden *g = model_of(7, 2, 1, F, Q, H, R, y);
-    diffuse_case c = { .g = g, .P0_inf = identity, .m = first_of(KS_JOB_FILTER) };
-    diffuse_well(&c);
-    const golden_results *r = golden_widen(c.buffers);
-    const double *mean = results_block(r, KS_OUT_PREDICTED_MEAN, 0, 2);
-    const double *P = results_block(r, KS_OUT_PREDICTED_COV, 0, 2);
-    close_to(mean[0], 2 * y[1] - y[0], 1e-14);
-    close_to(mean[1], y[1] - y[0], 1e-14);
-    close_to(P[0], s * (5 + 2 * qm + qb), 1e-14);
-    close_to(P[1], s * (3 + qm + qb), 1e-14);
-    close_to(P[3], s * (2 + qm + 2 * qb), 1e-14);
+    const trend t = { 2, 0.5, 0.25 };
+    const double y[] = { 3, 5.5, 4, 7, 8, 6, 9 };
+    const double P[] = { t.s * (5 + 2 * t.qm + t.qb), t.s * (3 + t.qm + t.qb), t.s * (2 + t.qm + 2 * t.qb) };
+    golden *g = trend_model(&t, 7, y);
+    diffuse_case c = filter_trend(g);
+    predicted(&c, 2, 2 * y[1] - y[0], y[1] - y[0], P);
     /* After one observation the level is known, the slope is not; the next level is neither. */
+    const golden_results *r = golden_widen(c.buffers);
     const double *first = results_block(r, KS_OUT_FILTERED_COV, 0, 0);
     const double *second = results_block(r, KS_OUT_PREDICTED_COV, 0, 1);
-    close_to(first[0], s, 1e-14);
+    close_to(first[0], t.s, 1e-14);
     close_to(first[1], 0, 1e-14);
     assert_true(isinf(first[3]) && first[3] > 0);
     for (int i = 0; i < 4; ++i) assert_true(isinf(second[i]) && second[i] > 0);
@@ -80,19 +104,13 @@ static void trend_of_two(void **state)
 static void trend_with_a_gap(void **state)
 {
     (void)state;
-    const double qm = 0.5, qb = 0.25, s = 2, y[] = { 3, (double)NAN, 4, 7, 8 }, identity[] = { 1, 0, 0, 1 };
-    const double F[] = { 1, 1, 0, 1 }, Q[] = { s * qm, 0, 0, s * qb }, H[] = { 1, 0 }, R[] = { s };
-    golden *g = model_of(5, 2, 1, F, Q, H, R, y);
-    diffuse_case c = { .g = g, .P0_inf = identity, .m = first_of(KS_JOB_FILTER) };
-    diffuse_well(&c);
-    const golden_results *r = golden_widen(c.buffers);
-    const double *mean = results_block(r, KS_OUT_PREDICTED_MEAN, 0, 3);
-    const double *P = results_block(r, KS_OUT_PREDICTED_COV, 0, 3);
-    close_to(mean[0], 1.5 * y[2] - 0.5 * y[0], 1e-14);
-    close_to(mean[1], 0.5 * y[2] - 0.5 * y[0], 1e-14);
-    close_to(P[0], s * (2.5 + 1.5 * qm + 1.25 * qb), 1e-14);
-    close_to(P[1], s * (1 + 0.5 * qm + 1.25 * qb), 1e-14);
-    close_to(P[3], s * (0.5 + 0.5 * qm + 2.25 * qb), 1e-14);
+    const trend t = { 2, 0.5, 0.25 };
+    const double y[] = { 3, (double)NAN, 4, 7, 8 };
+    const double P[] = { t.s * (2.5 + 1.5 * t.qm + 1.25 * t.qb), t.s * (1 + 0.5 * t.qm + 1.25 * t.qb),
+                         t.s * (0.5 + 0.5 * t.qm + 2.25 * t.qb) };
+    golden *g = trend_model(&t, 5, y);
+    diffuse_case c = filter_trend(g);
+    predicted(&c, 3, 1.5 * y[2] - 0.5 * y[0], 0.5 * y[2] - 0.5 * y[0], P);
     assert_int_equal(c.info.missing, 1);
     golden_buffers_free(c.buffers);
     golden_free(g);
