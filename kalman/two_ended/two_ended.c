@@ -89,7 +89,9 @@ ks_forward_sinks ks_left_rows(const ks_lane *l, int64_t i)
     return to;
 }
 
-/** Filter steps from .. end - 1. If l->looks, check now and then whether they repeat, which sets l->alone. */
+/** Filter steps from .. end - 1. If l->looks, check now and then whether they repeat, which sets l->alone. So does a
+ *  sharp prediction if KS_METHOD_AUTO is in single precision: the way back in double rounds once, the information from
+ *  the right many times. */
 static int filter_left(ks_lane *l, int64_t from, int64_t end, ks_state *state, const ks_forward_sinks *to)
 {
     ks_half *half = &l->left;
@@ -97,6 +99,11 @@ static int filter_left(ks_lane *l, int64_t from, int64_t end, ks_state *state, c
         if (ks_filter_blocks(l->run, &l->series, from, look, state, to, half->scratch, &half->in)) return -1;
         if (ks_left_repeats(l, look)) atomic_store(&l->alone, 1);
         from = look;
+    }
+    for (int64_t next; l->rounds && from < end && half->in.sharp < 0; from = next) {
+        next = end - from < KS_BLOCK ? end : from + KS_BLOCK;
+        if (ks_filter_blocks(l->run, &l->series, from, next, state, to, half->scratch, &half->in)) return -1;
+        if (half->in.sharp >= 0) atomic_store(&l->alone, 1);
     }
     ks_forward_sinks rest = *to;
     rest.sparse = atomic_load(&l->alone);
@@ -163,7 +170,10 @@ static int left_out(ks_lane *l)
     }
     const ks_segments segments = { l->left_steps, half->length, half->kept, half->checkpoints, half->form, NULL };
     const ks_information information = { l->right.state.cov, l->right.state.mean, KS_FORM_ARRAY, -1, -1 };
-    return ks_whitening_run(l->run, &l->whitening, l->b, &l->series, &segments, &information, &l->back, half->scratch,
+    /* half->smoothed may have been carried on. */
+    const ks_state smoothed = { half->state.mean, half->state.cov, half->out_form, KS_NOT_STEADY };
+    const ks_meeting met = { &information, &smoothed };
+    return ks_whitening_run(l->run, &l->whitening, l->b, &l->series, &segments, &met, &l->back, half->scratch,
                             &half->out);
 }
 
@@ -321,6 +331,7 @@ void ks_lane_open(ks_lane *l, int64_t b)
     l->tried = 0;
     l->gives_up = l->run->plan->automatic && ks_alone_where_repeated(l);
     l->looks = l->gives_up && ks_may_repeat_early(l);
+    l->rounds = l->run->plan->automatic && l->run->plan->options.precision == KS_F32;
     atomic_store(&l->alone, 0);
 }
 

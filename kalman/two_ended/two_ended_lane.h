@@ -34,7 +34,8 @@ typedef struct ks_lane {
     int64_t left_steps;         /* the remaining steps, possibly none, are the right half's */
     int gives_up;               /* whether one half alone is to go on if steps of the left half repeat at its end */
     int looks;                  /* whether it checks early if they do                        */
-    atomic_int alone;           /* they do, and the right half is no longer needed           */
+    int rounds;                 /* whether it is to go on if a prediction of the left half is sharp */
+    atomic_int alone;           /* it is to, and the right half is no longer needed          */
     ks_form form;               /* of the information in the right half */
     double size;                /* of observations, see ks_right_rows   */
     int inverts;                /* see ks_two_ended_kernels             */

@@ -5,8 +5,9 @@
  * form of the information was not good enough if the first exceeds KS_GROWTH round-offs, or if the second does and
  * exceeds the round-off that a mean in this precision has anyway. The series is then done again in the array form. */
 
-/** A mean of size x has a round-off of KS_EPS x. This many times as much is accepted. */
-#define KS_MEAN_SLACK 4
+/** A mean of size x has a round-off of KS_EPS x. This many times as much is accepted, in double about as much as the
+ *  steps of a filter add up to in a long gap. */
+#define KS_MEAN_SLACK (sizeof(KS_NUM) == 8 ? 16 : 4)
 
 /** Pointers into scratch. */
 typedef struct KS_T(ks_ends_scratch) {

@@ -14,6 +14,7 @@ void ks_whitening_carve(ks_carver *carver, const ks_smooth_plan *plan, int64_t c
     w->behind = ks_carve_estimates(carver, plan, 1);
     if (count > 0) w->checkpoints = ks_carve_estimates(carver, plan, count);
     w->work = ks_carve(carver, 1, ks_whitened_kernels_of(plan->kernels)->bytes(plan->nx, plan->ny));
+    ks_double_back_carve(carver, plan, &w->doubled);
 }
 
 void ks_whitening_start(const ks_smooth_plan *plan, ks_whitening *w)
@@ -94,9 +95,9 @@ static int64_t prior(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_seri
         ->back(s, -1, 0, first_sharp(w, s), &w->known, state, &kept, &to, w->work, tally);
 }
 
-int ks_whitening_run(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_series *s, const ks_segments *segments,
-                     const ks_information *information, const ks_backward_sinks *to, void *scratch,
-                     ks_tally *tally)
+/** The way back in whitened coordinates, after ks_double_back_run() if that has been tried. */
+static int whiten(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_series *s, const ks_segments *segments,
+                  const ks_information *information, const ks_backward_sinks *to, void *scratch, ks_tally *tally)
 {
     const ks_smooth_plan *plan = run->plan;
     const int64_t steps = segments->steps, length = segments->length, count = (steps + length - 1) / length;
@@ -141,4 +142,18 @@ int ks_whitening_run(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_seri
     }
     ks_smooth_start(run, b, s, &state, scratch, tally);
     return 0;
+}
+
+int ks_whitening_run(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_series *s, const ks_segments *segments,
+                     const ks_meeting *met, const ks_backward_sinks *to, void *scratch, ks_tally *tally)
+{
+    ks_segments again = *segments;
+    if (run->plan->options.precision == KS_F32) {
+        int written = 0;
+        const int rc = ks_double_back_run(run, &w->doubled, b, s, segments->steps, met ? met->smoothed : NULL, to, tally,
+                                          &written);
+        if (rc <= 0) return rc;
+        if (written) again.filtered = NULL;
+    }
+    return whiten(run, w, b, s, &again, met ? met->information : NULL, to, scratch, tally);
 }

@@ -6,7 +6,7 @@
 #ifndef KS_WHITENED_BACK_H
 #define KS_WHITENED_BACK_H
 
-#include "carve.h"
+#include "double_back.h"
 #include "smooth_plan.h"
 #include "whitened.h"
 
@@ -19,6 +19,7 @@ typedef struct ks_whitening {
     ks_tally filtered;   /* its `sharp` is the first sharp step, or -1 */
     int left;            /* steps of the RTS smoother have taken over */
     void *work;
+    ks_double_back doubled; /* single precision: the way back that is tried first */
 } ks_whitening;
 
 /** count: number of checkpoints, if the caller keeps copies of w->state. */
@@ -55,11 +56,16 @@ static inline int ks_goes_whitened(int nx, const ks_tally *filtered)
     return filtered->sharp >= 0 || (nx >= KS_WHITENED_FROM && ks_is_rooted(filtered));
 }
 
-/** The way back of series b. Filters first, unless segments->filtered, without the filter's outputs. Then smooths from
- *  the last step down or, if `information` is not NULL, from that information about the last of the segments' steps,
- *  which has been written already. Returns 0, or -1 with the fault in the tally or the run canceled. */
+/** What is known of the last of the segments' steps, where the halves of a series have met. */
+typedef struct ks_meeting {
+    const ks_information *information; /* from the right, in the array form          */
+    const ks_state *smoothed;          /* the estimate, which has been written already */
+} ks_meeting;
+
+/** The way back of series b: in single precision in double if that will do (double_back.h), else whitened. Filters
+ *  first, unless segments->filtered, without the filter's outputs. Then smooths from the last step down or, if `met` is
+ *  not NULL, from the step before. Returns 0, or -1 with the fault in the tally or the run canceled. */
 int ks_whitening_run(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_series *s, const ks_segments *segments,
-                     const ks_information *information, const ks_backward_sinks *to, void *scratch,
-                     ks_tally *tally);
+                     const ks_meeting *met, const ks_backward_sinks *to, void *scratch, ks_tally *tally);
 
 #endif

@@ -179,13 +179,14 @@ static void sequential_needs_little(void **state)
     int above = 0;
     /* Checkpoints are estimates of 2 sqrt(T) steps with their covariances, nx + 1 numbers for every
      * mean: without covariances in the output they are at most half of it from
-     * T = 16 (nx + 1)^2 on, and rounding to whole segments comes to it. */
+     * T = 16 (nx + 1)^2 on, and rounding to whole segments comes to it. A way back in double takes twice
+     * as much once more, and bytes of its own for each segment: in single precision from T = 300 (nx + 1)^2 on. */
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s)
         for (size_t l = 0; l < 3; ++l)
             for (int p = 0; p < 3; ++p)
                 for (int set = 0; set < 3; ++set) {
                     const int64_t n = sizes[s][0] + 1;
-                    if (set > 0 && lengths[l] < 20 * n * n) continue;
+                    if (set > 0 && lengths[l] < (p == KS_F32 ? 300 : 20) * n * n) continue;
                     above += !half_of_outputs(KS_JOB_SMOOTH, smoother_sets[set], (ks_precision)p,
                                               lengths[l], sizes[s][0], sizes[s][1]);
                     above += !half_of_outputs(KS_JOB_FILTER, filter_sets[set], (ks_precision)p,
