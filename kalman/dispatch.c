@@ -2,6 +2,7 @@
 #include "batch.h"
 #include "kernels.h"
 #include "cpu.h"
+#include "gradient/gradient_rows.h"
 #include "map.h"
 #include "means.h"
 #include "signal_rows.h"
@@ -93,6 +94,11 @@ const ks_means *ks_means_of(ks_tier tier)
 const ks_signal_kernels *ks_signal_kernels_of(ks_tier tier)
 {
     return KS_TABLE_HERE(tier, &ks_signal_baseline, &ks_signal_avx2);
+}
+
+const ks_gradient_kernels *ks_gradient_kernels_of(ks_tier tier)
+{
+    return KS_TABLE_HERE(tier, &ks_gradient_baseline, &ks_gradient_avx2);
 }
 
 const ks_map_kernels *ks_map_kernels_of(ks_tier tier, int nx)

@@ -86,6 +86,10 @@ ks_sink ks_mean_out_of(const ks_plan_run *run, ks_out out, int64_t b);
 ks_forward_sinks ks_forward_sinks_of(const ks_plan_run *run, int64_t b);
 ks_backward_sinks ks_backward_sinks_of(const ks_plan_run *run, int64_t b);
 
+/** Fail with the first log-likelihood that is not finite, if nothing else has failed: the determinant of an innovation
+ *  covariance can overflow although all estimates are finite. */
+void ks_check_loglik(ks_plan_run *run);
+
 /** Write loglik of series b. */
 void ks_write_loglik(const ks_plan_run *run, int64_t b, double loglik);
 

@@ -170,8 +170,7 @@ int ks_run_progress(ks_plan_run *run, int64_t steps)
     return atomic_load(&run->canceled);
 }
 
-/* The determinant of an innovation covariance can overflow although all estimates are finite. */
-static void check_loglik(ks_plan_run *run)
+void ks_check_loglik(ks_plan_run *run)
 {
     const ks_out *loglik = &run->outputs->loglik;
     ks_info *info = run->info;
@@ -228,7 +227,7 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
     else
         ks_scan_method_run(&run, rest);
     if (run.info->status == KS_OK && atomic_load(&run.canceled)) run.info->status = KS_ECANCELED;
-    check_loglik(&run);
+    ks_check_loglik(&run);
     if (run.info->fault != KS_FAULT_ILL_CONDITIONED) run.info->value = 0;
     return run.info->status;
 }

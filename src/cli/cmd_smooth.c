@@ -49,12 +49,15 @@ static ks_exit check_files(const ks_settings *settings, ks_failure *failure)
     return ks_target_check(settings->output, settings->force, inputs, failure);
 }
 
-/* Return the bytes of workspace: the run and, after it, the signal share them. A run with a diffuse prior takes as much
- * itself, and more for its first steps, which are known when it runs. */
+/* Return the bytes of workspace: the run and, after it, the signal and the gradient share them. A run with a diffuse
+ * prior takes as much itself, and more for its first steps, which are known when it runs. */
 static size_t library_work(const ks_run *run)
 {
-    const size_t smooth = ks_smooth_workspace_bytes(run->plan), signal = ks_signal_workspace_bytes(run->plan);
-    return run->settings->signal && signal > smooth ? signal : smooth;
+    const ks_settings *settings = run->settings;
+    size_t bytes = ks_smooth_workspace_bytes(run->plan);
+    const size_t signal = ks_signal_workspace_bytes(run->plan), gradient = ks_gradient_workspace_bytes(run->plan);
+    if (settings->signal && signal > bytes) bytes = signal;
+    return settings->gradient && gradient > bytes ? gradient : bytes;
 }
 
 /* Find the method that the run begins with, by which arrays vary with the step. */
@@ -131,7 +134,8 @@ static ks_exit open_input(ks_run *run, ks_failure *failure)
     note_layout(run);
     ks_results_plan(&run->results, settings, run->input);
     run->input_bytes = ks_input_bytes(run->input, settings->precision);
-    run->output_bytes = ks_results_bytes(&run->results);
+    if (settings->gradient) ks_derivatives_plan(&run->derivatives, run->input);
+    run->output_bytes = ks_size_sum(ks_results_bytes(&run->results), ks_derivatives_bytes(&run->derivatives));
     return make_plan(run, failure);
 }
 
@@ -148,7 +152,8 @@ static ks_exit check_room(const ks_run *run, ks_failure *failure)
 {
     const ks_settings *settings = run->settings;
     if (!settings->output || settings->compress > 0) return KS_EXIT_DONE;
-    return ks_target_room(settings->output, ks_results_disk_bytes(&run->results, run->input), failure);
+    return ks_target_room(settings->output, ks_size_sum(ks_results_disk_bytes(&run->results, run->input),
+                                                        ks_derivatives_disk_bytes(&run->derivatives)), failure);
 }
 
 static ks_exit read_input(ks_run *run, ks_failure *failure)
@@ -173,7 +178,20 @@ static ks_exit make_signal(const ks_run *run, const ks_model *model, const ks_re
     return status == KS_OK ? KS_EXIT_DONE : ks_explain_run(status, &info, run->input, run->settings->precision, failure);
 }
 
-/* Run the plan, and the signal. */
+static ks_exit make_gradient(ks_run *run, void *work, ks_failure *failure)
+{
+    ks_info info = KS_INFO_INIT;
+    ks_status status;
+    if (ks_derivatives_run(&run->derivatives, run->plan, run->input, work, &status, &info, failure))
+        return failure->code;
+    if (status == KS_EREFUSED && info.array == KS_ARRAY_P0)
+        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: no gradient: the observations%s do not tell all that P0_inf makes "
+                       "infinite, or round-off hides it", run->input->places.file,
+                       run->input->batched ? " of a series" : "");
+    return status == KS_OK ? KS_EXIT_DONE : ks_explain_run(status, &info, run->input, run->settings->precision, failure);
+}
+
+/* Run the plan, the signal and the gradient. */
 static ks_exit run_plan(ks_run *run, const ks_result_places *places, ks_failure *failure)
 {
     const ks_settings *settings = run->settings;
@@ -182,7 +200,7 @@ static ks_exit run_plan(ks_run *run, const ks_result_places *places, ks_failure 
     ks_view y;
     void *work = NULL;
     ks_status status;
-    if (!P0_inf.data || settings->signal) {
+    if (!P0_inf.data || settings->signal || settings->gradient) {
         work = ks_memory_raw(library_work(run), "the workspace", failure);
         if (!work) return failure->code;
     }
@@ -194,6 +212,7 @@ static ks_exit run_plan(ks_run *run, const ks_result_places *places, ks_failure 
     if (status == KS_OK && !settings->quiet) ks_note_tried(run->plan, settings, &run->info);
     if (status != KS_OK) ks_explain_run(status, &run->info, run->input, settings->precision, failure);
     else if (settings->signal) make_signal(run, &model, places, work, failure);
+    if (settings->gradient && !failure->code) make_gradient(run, work, failure);
     free(work);
     return failure->code;
 }
@@ -219,7 +238,8 @@ static ks_exit write_output(ks_run *run, ks_failure *failure)
     if (ks_output_create(&out, settings->output, settings->force, settings->compress, failure))
         return failure->code;
     if (ks_provenance_write(run, out, failure) ||
-        ks_results_write(&run->results, run->input, out, write_progress, run, failure)) {
+        ks_results_write(&run->results, run->input, out, write_progress, run, failure) ||
+        ks_derivatives_write(&run->derivatives, run->input, out, failure)) {
         ks_output_discard(out);
         return failure->code;
     }
@@ -257,6 +277,7 @@ static ks_exit run_job(ks_job job, const ks_call *call, ks_failure *failure)
     ks_run run = {.settings = &settings, .call = call, .info = info};
     ks_progress_start(&run.progress, settings.quiet);
     run_steps(&run, failure);
+    ks_derivatives_free(&run.derivatives);
     ks_results_free(&run.results);
     ks_smooth_plan_destroy(run.plan);
     ks_context_destroy(run.context);

@@ -6,6 +6,7 @@
 #include "kalscan/smooth.h"
 #include "command.h"
 #include "failure.h"
+#include "gradient.h"
 #include "model_file.h"
 #include "progress.h"
 #include "results.h"
@@ -18,6 +19,7 @@ typedef struct ks_run {
     ks_context *context;
     ks_smooth_plan *plan;
     ks_results results;
+    ks_derivatives derivatives;
     ks_info info;
     int64_t diffuse_steps;     /**< at the beginning, run apart because of a diffuse prior */
     ks_progress progress;

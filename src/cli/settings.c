@@ -9,7 +9,7 @@
 enum {
     OUTPUT = 1, FORECAST, SIGNAL, METHOD, ORDER, SCAN, COV, FILTERED, LAG_ONE, INNOVATIONS, PREDICTED, Y, MODEL,
     MODEL_FILE, PRIOR, TRANSITION, LAYOUT, BACKEND, DEVICE, THREADS, PRECISION, STEADY_STATE, FORCE, QUIET, JSON,
-    DRY_RUN, COMPRESS, DIFFUSE
+    DRY_RUN, COMPRESS, DIFFUSE, GRADIENT
 };
 
 static const ks_option smooth_options[] = {
@@ -26,6 +26,8 @@ static const ks_option filter_options[] = {
     {METHOD, "method", "NAME", "auto (default), sequential or scan", 0},
     {INNOVATIONS, "innovations", NULL, "also write innovations, their covariances and standardized form", 0},
     {PREDICTED, "predicted", NULL, "also write predicted/mean and predicted/cov", 0},
+    {GRADIENT, "gradient", NULL, "also write gradient/F, gradient/Q and so on: derivatives of the\n"
+     "                           log-likelihood by every number of the model's datasets", 0},
     {0}};
 
 static const ks_option shared_options[] = {
@@ -182,6 +184,7 @@ static ks_exit read_option(void *read, int id, const char *value, ks_failure *fa
     case LAG_ONE: settings->lag_one = true; break;
     case INNOVATIONS: settings->innovations = true; break;
     case PREDICTED: settings->predicted = true; break;
+    case GRADIENT: settings->gradient = true; break;
     case Y: settings->places.y = value; break;
     case MODEL: settings->places.model = value; break;
     case MODEL_FILE: settings->places.model_file = value; break;
@@ -232,7 +235,8 @@ static ks_exit check_mixed(const ks_settings *settings, ks_failure *failure)
 static ks_exit check_output(const ks_settings *settings, ks_failure *failure)
 {
     const struct { bool given; const char *name; } of_outputs[] = {
-        {settings->innovations, "innovations"}, {settings->predicted, "predicted"}, {settings->signal, "signal"},
+        {settings->innovations, "innovations"}, {settings->predicted, "predicted"}, {settings->gradient, "gradient"},
+        {settings->signal, "signal"},
         {settings->cov_given, "cov"}, {settings->compress > 0, "compress"}, {settings->forecast > 0, "forecast"},
         {settings->force, "force"}};
     if (settings->output || settings->dry_run) return KS_EXIT_DONE;
@@ -253,6 +257,8 @@ static ks_exit check(const ks_settings *settings, ks_failure *failure)
         return ks_fail(failure, KS_EXIT_USAGE, "no input; usage: kalscan %s IN.h5 -o OUT.h5",
                        command);
     if (check_output(settings, failure)) return failure->code;
+    if (settings->gradient && settings->precision == KS_F32)
+        return ks_fail(failure, KS_EXIT_USAGE, "--gradient is computed in double: --precision f64, or mixed");
     if (settings->order_given && settings->method != KS_METHOD_BLOCKTRI)
         return ks_fail(failure, KS_EXIT_USAGE, "--order goes with --method blocktri only");
     const bool no_scan = settings->method == KS_METHOD_SEQUENTIAL ||

@@ -33,7 +33,7 @@ typedef struct ks_settings {
     bool steady_given;
     ks_steady_state steady_state;
     int64_t forecast;        /**< steps ahead                                                    */
-    bool filtered, lag_one, innovations, predicted, signal;
+    bool filtered, lag_one, innovations, predicted, signal, gradient;
     bool force, quiet, json, dry_run;
     int compress;
     bool help_shown;         /**< --help or --version was served: nothing else to do */

@@ -36,7 +36,7 @@ static void print_memory(const ks_run *run)
                devices_of(run) > 1 ? "s, each" : "", device);
     }
     printf("output: %s before compression in %d arrays; nothing was written (--dry-run)\n", output,
-           ks_results_written(&run->results));
+           ks_results_written(&run->results) + run->derivatives.count);
 }
 
 static void print_loglik(const ks_run *run)

@@ -41,14 +41,22 @@ with tempfile.TemporaryDirectory() as folder:
             model = {key: group[key][()] for key in group}
             prior = group.attrs.get("prior", "x0")
         for key in [key for key in model if key.endswith("_diag")]:
-            model[key[0]] = np.diag(model.pop(key))
+            model[key.removesuffix("_diag")] = np.diag(model.pop(key))
         found = likelihood.Likelihood(y, nx=len(np.atleast_1d(model.get("m0", [0, 0]))))
         told = subprocess.run([kalscan, "filter", name, "-o", os.path.join(folder, "out.h5"), "--force", "--json",
-                               "--method", "sequential"], check=True, text=True, capture_output=True).stdout
+                               "--method", "sequential", "--gradient"], check=True, text=True, capture_output=True).stdout
         for attempt in range(2):    # a plan runs more than once
             value = found(**model, prior=int(prior[-1]))
             print(name, value)
             assert abs(value - json.loads(told)["loglik"]) <= 1e-12 * abs(value), (value, told)
+            value, by = found.gradient(**model, prior=int(prior[-1]))
+            assert abs(value - json.loads(told)["loglik"]) <= 1e-9 * abs(value), (value, told)
+            with h5py.File(os.path.join(folder, "out.h5")) as f:
+                for key, dataset in f["gradient"].items():
+                    got = by[key.removesuffix("_diag")]
+                    if key.endswith("_diag"):
+                        got = np.diag(got)
+                    assert np.array_equal(got.ravel(), dataset[()].ravel()), (name, key, got, dataset[()])
 
 # What is no covariance, or not finite, has no likelihood, whatever the filter makes of it; what is singular has one.
 one, two = dict(F=1, Q=1, H=1, R=1, m0=0, P0=1), dict(F=np.eye(2), Q=np.eye(2), H=np.eye(2), R=np.eye(2), m0=[0, 0], P0=np.eye(2))

@@ -1,0 +1,260 @@
+/* gradient_series.c -- the passes of the gradient over one series.
+ *
+ * The filter keeps its state before each of about sqrt(T) segments. Each segment is filtered again, the last one first,
+ * and then taken back.
+ *
+ * With a diffuse prior x = m0 + A delta + w, w ~ N(0, P0), delta flat, log p(y) is a quadratic function of delta, whose
+ * coefficients a pass before these finds. delta is then set to where it is largest, in m0, and A gets a basis in which
+ * delta has the covariance I given y. A share of A A' in P0, which changes nothing, since delta is flat, keeps
+ * innovation covariances regular where observations have no noise. */
+#include "gradient_series.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Least pivot of the correlation of directions. */
+#define LEAST_PIVOT 0x1p-40
+
+static ks_estimates carve_estimates(ks_carver *carver, size_t nx, int64_t count)
+{
+    ks_estimates e;
+    e.mean = ks_carve(carver, (size_t)count, nx * sizeof(double));
+    e.cov = ks_carve(carver, (size_t)count, nx * nx * sizeof(double));
+    return e;
+}
+
+void ks_gradient_memory_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_gradient_memory *m)
+{
+    const size_t nx = (size_t)plan->nx, ny = (size_t)plan->ny, square = nx * nx * sizeof(double);
+    memset(m, 0, sizeof *m);
+    m->length = (int64_t)ceil(sqrt((double)plan->T));
+    const size_t length = (size_t)m->length, segments = ((size_t)plan->T + length - 1) / length;
+    m->state = carve_estimates(carver, nx, 1);
+    m->before = carve_estimates(carver, nx, 1);
+    m->predicted = carve_estimates(carver, nx, m->length);
+    m->filtered = carve_estimates(carver, nx, m->length);
+    m->checkpoints = carve_estimates(carver, nx, (int64_t)segments);
+    m->form = ks_carve(carver, segments, 1);
+    m->steady = ks_carve(carver, segments, sizeof(ks_steady));
+    m->back.r = ks_carve(carver, nx, sizeof(double));
+    m->back.N = ks_carve(carver, 1, square);
+    m->back.columns = ks_carve(carver, 1, square);
+    m->work = ks_carve(carver, ks_gradient_work(nx, ny), sizeof(double));
+    m->scratch = ks_carve(carver, 1, plan->aggregates->scratch_bytes(plan->nx, plan->ny));
+    m->m0 = ks_carve(carver, nx, sizeof(double));
+    m->P0 = ks_carve(carver, 1, square);
+    m->X = ks_carve(carver, 1, square);
+    m->predicted_columns = ks_carve(carver, length, square);
+    m->filtered_columns = ks_carve(carver, length, square);
+    m->column_checkpoints = ks_carve(carver, segments, square);
+    m->basis = ks_carve(carver, 1, square);
+    m->told.J = ks_carve(carver, 1, square);
+    m->told.b = ks_carve(carver, nx, sizeof(double));
+    m->told.v = ks_carve(carver, nx, ny * sizeof(double));
+}
+
+/** Save the filter's state before segment i, or bring it back. */
+static void keep(const ks_gradient_memory *m, size_t nx, int64_t i, const ks_state *state)
+{
+    memcpy((double *)m->checkpoints.mean + (size_t)i * nx, state->x, nx * sizeof(double));
+    memcpy((double *)m->checkpoints.cov + (size_t)i * nx * nx, state->C, nx * nx * sizeof(double));
+    m->form[i] = (unsigned char)state->form;
+    m->steady[i] = state->steady;
+}
+static void restore(const ks_gradient_memory *m, size_t nx, int64_t i, ks_state *state)
+{
+    memcpy(state->x, (double *)m->checkpoints.mean + (size_t)i * nx, nx * sizeof(double));
+    memcpy(state->C, (double *)m->checkpoints.cov + (size_t)i * nx * nx, nx * nx * sizeof(double));
+    state->form = (ks_form)m->form[i];
+    state->steady = m->steady[i];
+}
+
+static int64_t segment_end(const ks_gradient_memory *m, int64_t i, int64_t T)
+{
+    return (i + 1) * m->length < T ? (i + 1) * m->length : T;
+}
+
+/** Set the rows of a segment that begins with step k, and return where the filter keeps its estimates. */
+static ks_forward_sinks rows_from(const ks_plan_run *run, const ks_gradient_memory *m, int64_t k, ks_gradient_rows *rows)
+{
+    const ks_smooth_plan *plan = run->plan;
+    const int64_t n = plan->nx, line = n * (int64_t)sizeof(double);
+    ks_forward_sinks to = { 0 };
+    to.predicted_mean = rows->predicted_mean = (ks_sink){ m->predicted.mean, line, k };
+    to.predicted_cov = rows->predicted_cov = (ks_sink){ m->predicted.cov, n * line, k };
+    to.filtered_mean = rows->filtered_mean = (ks_sink){ m->filtered.mean, line, k };
+    to.filtered_cov = rows->filtered_cov = (ks_sink){ m->filtered.cov, n * line, k };
+    to.exact = ks_tiled_exact(ks_tiled_kernels_of(plan->aggregates), plan->nx, plan->ny);
+    return to;
+}
+
+/** Filter the series, with checkpoints, and its columns X from `rows`, if it has any, with what is told of them. */
+static int filter(ks_plan_run *run, ks_gradient_memory *m, ks_gradient_rows *rows, int columns, ks_tally *tally)
+{
+    const ks_smooth_plan *plan = run->plan;
+    const ks_kernels *kernels = plan->aggregates;
+    const size_t nx = (size_t)plan->nx, numbers = nx * (size_t)rows->columns;
+    ks_state state = { m->state.mean, m->state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
+    kernels->start(rows->series, &state, m->scratch);
+    for (int64_t i = 0, k = 0; k < plan->T; k = segment_end(m, i++, plan->T)) {
+        const int64_t end = segment_end(m, i, plan->T);
+        const ks_forward_sinks kept = rows_from(run, m, k, rows), nowhere = { .exact = kept.exact };
+        keep(m, nx, i, &state);
+        if (kernels->filter(rows->series, k, end, &state, columns ? &kept : &nowhere, m->scratch, tally)) return -1;
+        if (columns) {
+            memcpy(m->column_checkpoints + (size_t)i * nx * nx, m->X, numbers * sizeof(double));
+            if (ks_gradient_kernels_of(plan->options.tier)->forward(rows, k, end, m->X, &m->told, m->work, tally))
+                return -1;
+        }
+        if (ks_run_progress(run, columns ? 0 : end - k)) return -1;
+    }
+    return 0;
+}
+
+/** Take segment i back. */
+static int back(ks_plan_run *run, ks_gradient_memory *m, int64_t i, ks_gradient_rows *rows, ks_tally *tally)
+{
+    const ks_smooth_plan *plan = run->plan;
+    const ks_gradient_kernels *kernels = ks_gradient_kernels_of(plan->options.tier);
+    const size_t nx = (size_t)plan->nx, numbers = nx * (size_t)rows->columns;
+    const int64_t k0 = i * m->length, k1 = segment_end(m, i, plan->T), line = (int64_t)(numbers * sizeof(double));
+    const ks_forward_sinks kept = rows_from(run, m, k0, rows);
+    ks_state state = { m->before.mean, m->before.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
+    ks_tally again = ks_tally_start();
+    restore(m, nx, i, &state);
+    if (plan->aggregates->filter(rows->series, k0, k1, &state, &kept, m->scratch, &again)) return -1;
+    restore(m, nx, i, &state);
+    plan->aggregates->square(plan->nx, &state, m->scratch);
+    rows->mean_before = k0 > 0 ? state.x : rows->series->m0;
+    rows->cov_before = k0 > 0 ? state.C : rows->series->P0;
+    rows->columns_before = m->column_checkpoints + (size_t)i * nx * nx;
+    if (rows->columns > 0) {
+        ks_gradient_told nothing = { NULL, NULL, m->told.v };
+        rows->predicted_columns = (ks_sink){ (char *)m->predicted_columns, line, k0 };
+        rows->filtered_columns = (ks_sink){ (char *)m->filtered_columns, line, k0 };
+        memcpy(m->X, rows->columns_before, numbers * sizeof(double));
+        if (kernels->forward(rows, k0, k1, m->X, &nothing, m->work, tally)) return -1;
+    }
+    if (kernels->back(rows, k0, k1, &m->back, m->work, tally)) return -1;
+    return ks_run_progress(run, k1 - k0) ? -1 : 0;
+}
+
+/** The size of the share of A A' in P0: where the first observation that has any part of A is told about as much by its
+ *  own noise. */
+static double reference_size(const ks_series *s, int d, const double *A)
+{
+    for (int64_t k = 0; k < s->steps; ++k) {
+        const double *H = ks_row(s->H, k), *R = ks_row(s->R, k), *y = ks_row(s->y, k);
+        double noise = 0, seen = 0;
+        for (int i = 0; i < s->ny; ++i) {
+            if (isnan(y[i])) continue;
+            noise += R[i * (s->ny + 1)];
+            for (int c = 0; c < d; ++c) {
+                double sum = 0;
+                for (int j = 0; j < s->nx; ++j) sum += H[i * s->nx + j] * A[j * d + c];
+                seen += sum * sum;
+            }
+        }
+        if (noise > 0 && seen > 0 && noise / seen < DBL_MAX) return noise / seen;
+    }
+    return 1;
+}
+
+/** Replace the columns by those of a basis in which they are independent of variance 1 given y, and the prior mean by
+ *  that of the likeliest ones. *half becomes half of the log-determinant of their covariance. Returns 0 if y does not
+ *  tell them. */
+static int settle(const ks_smooth_plan *plan, ks_gradient_memory *m, int d, const double *A, double *half)
+{
+    const size_t nx = (size_t)plan->nx;
+    double *J = m->told.J, *b = m->told.b, *C = m->basis, *scale = m->work;
+    *half = 0;
+    for (int c = 0; c < d; ++c) {
+        if (!(J[c * d + c] > 0)) return 0;
+        scale[c] = 1 / sqrt(J[c * d + c]);
+    }
+    /* J = D L L' D, so that its inverse is C C' with C = D^-1 L^-T. */
+    for (int c = 0; c < d; ++c)
+        for (int e = 0; e <= c; ++e) {
+            double sum = J[c * d + e] * scale[c] * scale[e];
+            for (int l = 0; l < e; ++l) sum -= J[c * d + l] * J[e * d + l];
+            if (c == e && !(sum > LEAST_PIVOT)) return 0;
+            J[c * d + e] = c == e ? sqrt(sum) : sum / J[e * d + e];
+        }
+    for (int c = 0; c < d; ++c) *half += log(scale[c]) - log(J[c * d + c]);
+    for (int c = 0; c < d; ++c)
+        for (int i = d - 1; i >= 0; --i) {
+            double sum = i == c;
+            for (int l = i + 1; l < d; ++l) sum -= J[l * d + i] * C[l * d + c];
+            C[i * d + c] = sum / J[i * d + i];
+        }
+    for (int i = 0; i < d; ++i)
+        for (int c = 0; c < d; ++c) C[i * d + c] *= scale[i];
+    for (int c = 0; c < d; ++c) {
+        double sum = 0;
+        for (int i = 0; i < d; ++i) sum -= C[i * d + c] * b[i];
+        for (int i = 0; i < d; ++i)
+            for (size_t l = 0; l < nx; ++l) m->m0[l] += A[l * (size_t)d + (size_t)i] * C[i * d + c] * sum;
+    }
+    for (int64_t at = 0, i = 0; at < plan->T; at = segment_end(m, i++, plan->T)) {
+        double *X = m->column_checkpoints + (size_t)i * nx * nx;
+        for (size_t l = 0; l < nx; ++l)
+            for (int c = 0; c < d; ++c) {
+                double sum = 0;
+                for (int e = 0; e < d; ++e) sum += X[(size_t)e * nx + l] * C[e * d + c];
+                m->X[(size_t)c * nx + l] = sum;
+            }
+        memcpy(X, m->X, nx * (size_t)d * sizeof(double));
+    }
+    return 1;
+}
+
+/** Find the directions: the series s gets a prior of its own. */
+static int find_directions(ks_plan_run *run, ks_gradient_memory *m, ks_series *s, ks_gradient_rows *rows, const double *A,
+                           double *half, ks_tally *tally)
+{
+    const int n = s->nx, d = rows->columns;
+    const double size = reference_size(s, d, A);
+    memcpy(m->m0, s->m0, (size_t)n * sizeof(double));
+    memcpy(m->P0, s->P0, (size_t)(n * n) * sizeof(double));
+    for (int i = 0; i < n; ++i)
+        for (int c = 0; c < d; ++c) {
+            m->X[c * n + i] = A[i * d + c];
+            for (int j = 0; j < n; ++j) m->P0[i * n + j] += size * (A[i * d + c] * A[j * d + c]);
+        }
+    s->m0 = m->m0;
+    s->P0 = m->P0;
+    memset(m->told.J, 0, (size_t)(d * d) * sizeof(double));
+    memset(m->told.b, 0, (size_t)d * sizeof(double));
+    if (filter(run, m, rows, 1, tally)) return -1;
+    if (settle(run->plan, m, d, A, half)) return 0;
+    tally->bad_step = 0;
+    tally->bad_row = 0;
+    tally->bad_array = KS_ARRAY_P0;
+    tally->fault = KS_FAULT_ILL_CONDITIONED;
+    return -1;
+}
+
+int ks_gradient_series(ks_plan_run *run, ks_gradient_memory *m, const ks_series *series, int d, const double *A,
+                       const ks_sink *to, double *loglik, ks_tally *tally)
+{
+    const ks_smooth_plan *plan = run->plan;
+    const size_t n = (size_t)plan->nx;
+    ks_series s = *series;
+    ks_gradient_rows rows = { .series = &s, .columns = d };
+    ks_tally first = ks_tally_start();
+    double half = 0;
+    memcpy(rows.to, to, sizeof rows.to);
+    if (d > 0 && find_directions(run, m, &s, &rows, A, &half, &first)) {
+        *tally = first;
+        return -1;
+    }
+    if (filter(run, m, &rows, 0, tally)) return -1;
+    *loglik = ks_evidence_loglik(&tally->evidence) + half + 0.0;
+    memset(m->back.r, 0, n * sizeof(double));
+    memset(m->back.N, 0, n * n * sizeof(double));
+    memset(m->back.columns, 0, n * n * sizeof(double));
+    for (int64_t i = (plan->T - 1) / m->length; i >= 0; --i)
+        if (back(run, m, i, &rows, tally)) return -1;
+    return 0;
+}
