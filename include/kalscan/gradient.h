@@ -43,8 +43,9 @@ KS_BEGIN_DECLS
  *  Blocks are those of the model's arrays. A step stride of 0 asks for the sum over all steps, which is the gradient by
  *  an array that all steps share, and a series stride of 0 for the sum over all series; other strides are at least the
  *  size of a block. So an output with the strides of the model's array is the gradient by the numbers that are stored.
- *  Rows of F, Q and u that differ with the step are numbered as those of the model are (ks_transition); row 0 is zero
- *  where no transition leads into step 0. m0 and P0 have no steps: their step stride is ignored.
+ *  Rows of F, Q and u that differ with the step are numbered as model->transition says: row 0 is zero where no
+ *  transition leads into step 0; with KS_OUT_OF there are T - 1 rows. m0 and P0 have no steps: their step stride is
+ *  ignored.
  *
  *  Those by Q, R and P0 are symmetric to the bit. The sum over all entries of the gradient times a symmetric change is
  *  the change of the log-likelihood: an entry off the diagonal is half of the derivative by the two that are equal.
@@ -65,18 +66,19 @@ typedef struct ks_gradient {
       KS_OUTPUTS_NONE, KS_OUTPUTS_NONE, KS_OUTPUTS_NONE, KS_OUTPUTS_NONE, KS_OUTPUTS_NONE }
 
 /** Return the bytes of workspace of ks_gradient_run(): a multiple of 64. The caller aligns it to 64. They grow with the
- *  square root of T. SIZE_MAX if the number does not fit a size_t. 0 if plan is NULL. */
+ *  square root of T for each worker, and hold one block of each array for each series. SIZE_MAX if the number does not
+ *  fit a size_t. 0 if plan is NULL. */
 KS_API size_t ks_gradient_workspace_bytes(const ks_smooth_plan *plan);
 
 /** Filter B series and go back, on the CPU and in double.
  *
- *  Of the plan its sizes, tier, context, threads and progress function are used, whatever its job, method, outputs and
- *  back end. Its precision is KS_F64 or KS_MIXED, whose models are double. Series go in parallel, unless an output
- *  differs with the step and is a sum over series.
+ *  Of the plan its sizes, tier, steady state, context, threads and progress function are used, whatever its job, method,
+ *  outputs and back end. Its precision is KS_F64 or KS_MIXED, whose models are double. Series go in parallel, unless an
+ *  output differs with the step and is a sum over series.
  *
  *  P0_inf: without data the prior is finite. Otherwise it is as in ks_diffuse_run(), model->m0 and model->P0 may be
- *  absent, and each series must tell all directions of it; memory that some directions take comes from the allocator of
- *  the plan's context, and is freed before the call returns.
+ *  absent, and each series must tell all directions of it. Some nx^2 numbers for each series and, for one at a time, a
+ *  filter of its first steps take memory from the allocator of the plan's context, freed before the call returns.
  *
  *  `work` holds ks_gradient_workspace_bytes() bytes, is aligned to 64 and undefined afterwards. info may be NULL. On
  *  failure the outputs hold no meaningful values.
@@ -87,7 +89,7 @@ KS_API size_t ks_gradient_workspace_bytes(const ks_smooth_plan *plan);
  *  - KS_ENOMEM: out of memory, with a diffuse prior.
  *  - KS_ENOTPD with KS_ARRAY_INNOVATION_COV: also an innovation covariance that the filter could factor as a root but
  *    that is lost in the round-off of its own entries.
- *  - KS_ENONFINITE: a derivative is not finite. info has KS_ARRAY_ESTIMATE with series and step.
+ *  - KS_ENONFINITE: a derivative is not finite. info has KS_ARRAY_ESTIMATE, and series and step, of sums -1.
  *  - KS_EREFUSED with KS_ARRAY_P0: the observations of info->series do not tell all directions of P0_inf
  *    (KS_FAULT_NOT_FINITE), or round-off hides what they tell (KS_FAULT_ILL_CONDITIONED). */
 KS_API KS_MUST_CHECK ks_status ks_gradient_run(const ks_smooth_plan *plan, const ks_model *model, ks_view P0_inf,

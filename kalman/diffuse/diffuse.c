@@ -39,6 +39,14 @@ static int smooths(const diffuse_run *r)
                                      KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV);
 }
 
+static int filters(const diffuse_run *r)
+{
+    return ks_makes_any(r->plan, KS_OUT_LOGLIK_TERMS | KS_OUT_PREDICTED_MEAN | KS_OUT_PREDICTED_COV |
+                                     KS_OUT_PREDICTED_VAR | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV |
+                                     KS_OUT_FILTERED_VAR | KS_OUT_INNOVATION | KS_OUT_INNOVATION_COV |
+                                     KS_OUT_INNOVATION_STD);
+}
+
 static ks_status fail(diffuse_run *r, ks_status status, ks_array array, ks_fault fault, int64_t series, int row)
 {
     r->info->array = array;
@@ -46,21 +54,6 @@ static ks_status fail(diffuse_run *r, ks_status status, ks_array array, ks_fault
     r->info->series = series;
     r->info->row = row;
     return r->info->status = status;
-}
-
-/* Return the number of steps after which all of x is told, or as much of it as ever is (*all: 0). */
-static int64_t steps_to_tell(const ks_start *start, ks_unknown *unknown, int *all)
-{
-    int64_t last = 0;
-    ks_unknown_start(unknown, start);
-    for (int64_t k = 0; k < start->plan->T && ks_unknown_left(unknown); ++k) {
-        const int before = unknown->q;
-        ks_unknown_move(unknown, start, k);
-        ks_unknown_observe(unknown, start, k);
-        if (unknown->q < before || !ks_unknown_left(unknown)) last = k + 1;
-    }
-    *all = !ks_unknown_left(unknown);
-    return last;
 }
 
 /* The state in which most of what is not told is left, at last or, if no state is, at first. */
@@ -90,7 +83,7 @@ static ks_status find_told(diffuse_run *r, int64_t b, int64_t *told, int *all)
     ks_unknown unknown;
     ks_carver memory;
     if (!ks_unknown_make(&unknown, start, &memory)) return r->info->status = KS_ENOMEM;
-    *told = steps_to_tell(start, &unknown, all);
+    *told = ks_unknown_steps(&unknown, start, all);
     ks_status status = KS_OK;
     /* A smoother's estimates of all steps are to be finite, also of directions that a transition has ended. */
     if (smooths(r) && unknown.q > 0)
@@ -112,6 +105,8 @@ static ks_status prepare(diffuse_run *r, const ks_plan_run *run, ks_view P0_inf,
     if (status == KS_OK && told > 0) {
         status = ks_start_filter_make(&filter, start, told);
         if (status == KS_OK) status = ks_start_refer(start, &filter, told, r->info);
+        /* What the filter itself puts out is to keep its digits from the first steps on. */
+        if (status == KS_OK && !filters(r)) status = ks_start_refer_later(start, &filter, told, r->info);
         if (status == KS_OK && all) status = ks_start_settle(&filter, told, &steps, r->info);
         ks_start_filter_free(&filter);
     }

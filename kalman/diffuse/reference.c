@@ -5,6 +5,7 @@
  * becomes what they told the time before, twice as wide. It has no correlations: it is nowhere much narrower than what
  * is told, whose own correlations may be singular, as of sums that are observed without noise. Nor is it narrower than
  * the distance by which its centre moved, which ends as round-off. */
+#include <string.h>
 #include "start.h"
 #include "dense.h"
 
@@ -87,4 +88,73 @@ ks_status ks_start_refer(ks_start *start, ks_start_filter *filter, int64_t end, 
     }
     ks_release(start->plan->context, work);
     return status;
+}
+
+/* Whether an entry of step k tells far more than the reference leaves open: its directions are columns of X (n, d), and
+ * the observation adds noise of variance R and, of the last transition, Q. */
+static int is_told_far_more(const ks_start *start, int64_t k, const double *X, double *Q, double *R)
+{
+    enum { FAR = 1 << 20 };
+    const int n = start->n, m = start->m, d = start->d;
+    double *H = start->look, *y = start->move;
+    int far = 0;
+    ks_start_read(start, start->series.y, k, 1, m, y, m);
+    ks_start_read(start, start->series.H, k, m, n, H, n);
+    ks_start_read(start, start->series.R, k, m, m, R, m);
+    if (!ks_start_stays(start, k)) ks_start_read(start, start->series.Q, k - start->series.shift, n, n, Q, n);
+    for (int i = 0; i < m; ++i) {
+        const double *h = H + i * n;
+        double noise = R[i * (m + 1)], open = 0;
+        if (isnan(y[i])) continue;
+        for (int j = 0; j < n; ++j) noise += h[j] * ks_dot(n, Q + j * n, h);
+        for (int c = 0; c < d; ++c) {
+            double sum = 0;
+            for (int j = 0; j < n; ++j) sum += h[j] * X[j * d + c];
+            open += sum * sum;
+        }
+        far |= open > FAR * noise;
+    }
+    return far;
+}
+
+/* Whether one of steps end .. more - 1 tells far more, which those of a constant model do not. Returns -1 if there is no
+ * memory. */
+static int later_tell_far_more(const ks_start *start, int64_t end, int64_t more)
+{
+    const int n = start->n, m = start->m, d = start->d;
+    if (!start->series.F.stride && !start->series.H.stride && !start->series.R.stride) return 0;
+    const size_t numbers = (size_t)(2 * n * n + 2 * n * d + m * m);
+    double *F = ks_allocate(start->plan->context, numbers * sizeof *F);
+    if (!F) return -1;
+    double *Q = F + n * n, *X = Q + n * n, *moved = X + n * d, *R = moved + n * d;
+    int far = 0;
+    memset(Q, 0, (size_t)(n * n) * sizeof *Q);
+    for (int i = 0; i < n * d; ++i) X[i] = start->A[i] * start->width[i % d];
+    for (int64_t k = 0; k < more && !far; ++k) {
+        ks_start_transition(start, k, F);
+        for (int i = 0; i < n; ++i)
+            for (int c = 0; c < d; ++c) {
+                double sum = 0;
+                for (int j = 0; j < n; ++j) sum += F[i * n + j] * X[j * d + c];
+                moved[i * d + c] = sum;
+            }
+        memcpy(X, moved, (size_t)(n * d) * sizeof *X);
+        if (k >= end) far = is_told_far_more(start, k, X, Q, R);
+    }
+    ks_release(start->plan->context, F);
+    return far;
+}
+
+ks_status ks_start_refer_later(ks_start *start, ks_start_filter *filter, int64_t end, ks_info *info)
+{
+    const int64_t T = start->plan->T, more = T - end < KS_START_MORE ? T : end + KS_START_MORE;
+    const int far = later_tell_far_more(start, end, more);
+    if (far <= 0) return far < 0 ? KS_ENOMEM : KS_OK;
+    for (int c = 0; c < start->d; ++c) {
+        start->centre[c] = 0;
+        start->width[c] = 1;
+    }
+    ks_start_filter_free(filter);
+    const ks_status status = ks_start_filter_make(filter, start, more);
+    return status == KS_OK ? ks_start_refer(start, filter, more, info) : status;
 }

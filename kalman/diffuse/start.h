@@ -1,4 +1,5 @@
-/* start.h -- the first steps of a series whose prior is infinite in some directions; private to this folder.
+/* start.h -- the first steps of a series whose prior is infinite in some directions; of it gradients use directions and
+ * their reference.
  *
  * With P0_inf = A A' the prior is x = m0 + A delta + w, w ~ N(0, P0), delta (d) flat. The first steps are those of an
  * ordinary model with the states z = (x, eta), where
@@ -72,6 +73,9 @@ void ks_unknown_observe(ks_unknown *unknown, const ks_start *start, int64_t k);
 void ks_unknown_tell(ks_unknown *unknown, const double *h);
 /** Whether the state still has a part that is not told. A transition may have ended what directions were in it. */
 int ks_unknown_left(const ks_unknown *unknown);
+/** From before the first step on: the number of steps after which all of the state is told, or as much of it as ever is
+ *  (*all: 0). */
+int64_t ks_unknown_steps(ks_unknown *unknown, const ks_start *start, int *all);
 /** Whether a sum of states with coefficients h (n) has a part that is not told. */
 int ks_unknown_reaches(const ks_unknown *unknown, const double *h);
 
@@ -148,6 +152,12 @@ ks_status ks_start_sweep(ks_start_filter *filter, int64_t end, ks_start_visitor 
 
 /** Choose centre and width by what steps 0 .. end - 1 tell of delta. */
 ks_status ks_start_refer(ks_start *start, ks_start_filter *filter, int64_t end, ks_info *info);
+
+/** Most steps after those that tell all directions that a reference looks at. */
+enum { KS_START_MORE = 64 };
+/** Choose them anew, by more steps, if steps behind `end` tell so much more that a reference that suits those before
+ *  would hide it: the first observation may tell next to nothing of a direction. The filter is then of these steps. */
+ks_status ks_start_refer_later(ks_start *start, ks_start_filter *filter, int64_t end, ks_info *info);
 
 /** Find how many first steps, at least `told`, leave a state whose covariance later steps can start from without losing
  *  digits. */

@@ -147,3 +147,17 @@ void ks_unknown_observe(ks_unknown *unknown, const ks_start *start, int64_t k)
     for (int i = 0; i < m && unknown->q > 0; ++i)
         if (!isnan(y[i])) ks_unknown_tell(unknown, start->look + i * n);
 }
+
+int64_t ks_unknown_steps(ks_unknown *unknown, const ks_start *start, int *all)
+{
+    int64_t last = 0;
+    ks_unknown_start(unknown, start);
+    for (int64_t k = 0; k < start->plan->T && ks_unknown_left(unknown); ++k) {
+        const int before = unknown->q;
+        ks_unknown_move(unknown, start, k);
+        ks_unknown_observe(unknown, start, k);
+        if (unknown->q < before || !ks_unknown_left(unknown)) last = k + 1;
+    }
+    *all = !ks_unknown_left(unknown);
+    return last;
+}

@@ -20,6 +20,7 @@ typedef struct gradient_run {
     worker_memory *memory;
     double *sums[KS_BY_ARRAYS];        /* (B) blocks, where the sum over all steps of all series is wanted */
     double *loglik;                    /* (B) */
+    int64_t shift;                     /* row k - shift of F, Q, u leads into step k */
     ks_start *starts;                  /* (B), of a diffuse prior; NULL: the prior is finite */
 } gradient_run;
 
@@ -123,9 +124,19 @@ static int adds_series(const ks_smooth_plan *plan, ks_out out)
 }
 
 /** Rows of an output: of those of a transition there is one less if it leads out of a step. */
-static int64_t rows_of(const gradient_run *g, const ks_series *s, int array)
+static int64_t rows_of(const gradient_run *g, int array)
 {
-    return array <= KS_BY_U ? g->run.plan->T - s->shift : g->run.plan->T;
+    return array <= KS_BY_U ? g->run.plan->T - g->shift : g->run.plan->T;
+}
+
+/** How much later the step is that a row of F, Q and u leads into: rows of derivatives are numbered as the model says
+ *  also if those of the model do not vary. */
+static int64_t shift_of(const gradient_run *g)
+{
+    const ks_model *m = g->run.model;
+    const int64_t strides = m->F.step_stride | m->Q.step_stride | m->u.step_stride | g->gradient->F.step_stride |
+                            g->gradient->Q.step_stride | g->gradient->u.step_stride;
+    return m->transition == KS_OUT_OF && m->prior == KS_PRIOR_X1 && g->run.plan->T > 1 && strides != 0;
 }
 
 /** Where the derivatives of series b go. */
@@ -142,11 +153,11 @@ static ks_sink sink_of(const gradient_run *g, int array, int64_t b)
 }
 
 /** Set them to zero. Rows that several series share are, before the first. */
-static void clear(const gradient_run *g, const ks_series *s, int64_t b, const ks_sink *to)
+static void clear(const gradient_run *g, int64_t b, const ks_sink *to)
 {
     for (int a = 0; a < KS_BY_ARRAYS; ++a) {
         if (!to[a].base || (b > 0 && adds_rows(g->run.plan, output_of(g->gradient, a)))) continue;
-        const int64_t rows = to[a].stride ? rows_of(g, s, a) : 1;
+        const int64_t rows = to[a].stride ? rows_of(g, a) : 1;
         const size_t bytes = (size_t)numbers_of(g->run.plan, a) * sizeof(double);
         for (int64_t k = 0; k < rows; ++k) memset(ks_slot_of(to[a], k), 0, bytes);
     }
@@ -159,10 +170,12 @@ static int run_series(gradient_run *g, worker_memory *m, int64_t b, ks_tally *ta
     ks_series s;
     ks_sink to[KS_BY_ARRAYS];
     ks_series_of(&g->run, b, &s);
+    s.shift = g->shift;
     for (int a = 0; a < KS_BY_ARRAYS; ++a) to[a] = sink_of(g, a, b);
-    clear(g, &s, b, to);
-    return ks_gradient_series(&g->run, &m->series, &s, start ? start->d : 0, start ? start->A : NULL, to, &g->loglik[b],
-                              tally);
+    clear(g, b, to);
+    const ks_directions none = { 0, NULL, NULL, NULL };
+    const ks_directions told = start ? (ks_directions){ start->d, start->A, start->centre, start->width } : none;
+    return ks_gradient_series(&g->run, &m->series, &s, &told, to, &g->loglik[b], tally);
 }
 
 static void run_range(void *arg, int64_t begin, int64_t end, int worker)
@@ -205,7 +218,13 @@ static void put_sums(const gradient_run *g)
         loglik[b * to.series_stride] = (to.series_stride || b == 0 ? 0 : loglik[0]) + g->loglik[b];
 }
 
-/** Derivatives by step may not be finite although what is carried on is. */
+/** Whether (series, step) comes before what info has. */
+static int comes_before(const ks_info *info, int64_t series, int64_t step)
+{
+    return info->status == KS_OK || series < info->series || (series == info->series && step < info->step);
+}
+
+/** Derivatives may not be finite although what is carried on is. Of a sum, series or step is -1. */
 static void check_finite(gradient_run *g)
 {
     ks_info *info = g->run.info;
@@ -213,56 +232,66 @@ static void check_finite(gradient_run *g)
     for (int a = 0; a < KS_BY_ARRAYS; ++a) {
         const ks_out out = output_of(g->gradient, a);
         const int64_t series = out.series_stride ? plan->B : 1, numbers = numbers_of(plan, a);
-        ks_series s;
-        if (!out.data) continue;
-        ks_series_of(&g->run, 0, &s);
-        const int64_t rows = out.step_stride ? rows_of(g, &s, a) : 1;
-        for (int64_t b = 0; b < series; ++b)
+        const int64_t rows = out.step_stride ? rows_of(g, a) : 1;
+        for (int64_t b = 0; out.data && b < series; ++b)
             for (int64_t k = 0; k < rows; ++k) {
                 const double *row = (const double *)out.data + b * out.series_stride + k * out.step_stride;
+                const int64_t at = out.series_stride ? b : -1, step = out.step_stride ? k : -1;
                 double sum = 0;
                 for (int64_t i = 0; i < numbers; ++i) sum += 0 * row[i];
-                if (sum == 0 || (info->step >= 0 && info->series <= b)) continue;
+                if (sum == 0 || !comes_before(info, at, step)) continue;
                 info->status = KS_ENONFINITE;
                 info->array = KS_ARRAY_ESTIMATE;
                 info->fault = KS_FAULT_NOT_FINITE;
-                info->series = b;
-                info->step = k;
+                info->series = at;
+                info->step = step;
             }
     }
 }
 
-/** Whether the observations of a series tell all directions of its prior. */
-static int tells_all(const ks_start *start)
-{
-    ks_unknown unknown;
-    ks_carver memory;
-    if (!ks_unknown_make(&unknown, start, &memory)) return -1;
-    ks_unknown_start(&unknown, start);
-    for (int64_t k = 0; k < start->plan->T && unknown.q > 0; ++k) {
-        ks_unknown_move(&unknown, start, k);
-        ks_unknown_observe(&unknown, start, k);
-    }
-    const int all = unknown.q == 0;
-    ks_start_release(start->plan->context, &memory);
-    return all;
-}
-
-/** Find the directions of each series. */
-static ks_status make_starts(gradient_run *g, ks_view P0_inf)
+/** Find after how many steps the observations of a series have told all directions of its prior. Refuses a series that
+ *  never does. */
+static ks_status find_told(gradient_run *g, const ks_start *start, int64_t *told)
 {
     ks_info *info = g->run.info;
-    for (int64_t b = 0; b < g->run.plan->B; ++b) {
-        if (ks_start_make(&g->starts[b], &g->run, P0_inf, b) != KS_OK) return KS_ENOMEM;
-        const int all = g->starts[b].d > 0 ? tells_all(&g->starts[b]) : 1;
-        if (all < 0) return KS_ENOMEM;
-        if (all) continue;
-        info->array = KS_ARRAY_P0;
-        info->fault = KS_FAULT_NOT_FINITE;
-        info->series = b;
-        return KS_EREFUSED;
-    }
-    return KS_OK;
+    ks_unknown unknown;
+    ks_carver memory;
+    int all;
+    if (!ks_unknown_make(&unknown, start, &memory)) return KS_ENOMEM;
+    *told = ks_unknown_steps(&unknown, start, &all);
+    /* A direction that a transition has ended before it was told is not told. */
+    all = unknown.q == 0;
+    ks_start_release(start->plan->context, &memory);
+    if (all) return KS_OK;
+    info->array = KS_ARRAY_P0;
+    info->fault = KS_FAULT_NOT_FINITE;
+    info->series = start->number;
+    return KS_EREFUSED;
+}
+
+/** Find the directions of the prior of series b, with a reference that suits what y tells of them. */
+static ks_status make_start(gradient_run *g, ks_view P0_inf, int64_t b)
+{
+    ks_start *start = &g->starts[b];
+    ks_start_filter filter = { 0 };
+    int64_t told = 0;
+    ks_status status = ks_start_make(start, &g->run, P0_inf, b);
+    if (status != KS_OK || start->d == 0) return status;
+    status = find_told(g, start, &told);
+    if (status != KS_OK) return status;
+    /* Some steps more than needed: the first may tell next to nothing of a direction. */
+    const int64_t T = g->run.plan->T, end = T - told < KS_START_MORE ? T : told + KS_START_MORE;
+    status = ks_start_filter_make(&filter, start, end);
+    if (status == KS_OK) status = ks_start_refer(start, &filter, end, g->run.info);
+    ks_start_filter_free(&filter);
+    return status;
+}
+
+static ks_status make_starts(gradient_run *g, ks_view P0_inf)
+{
+    ks_status status = KS_OK;
+    for (int64_t b = 0; status == KS_OK && b < g->run.plan->B; ++b) status = make_start(g, P0_inf, b);
+    return status;
 }
 
 /** Run the series, after their arguments have been checked. */
@@ -274,6 +303,10 @@ static void run_all(gradient_run *g)
     g->run.total = 2 * plan->T * plan->B / workers;
     ks_parallel_for(plan->context, workers, plan->B, run_range, g);
     for (int w = 0; w < workers; ++w) ks_run_add(&g->run, g->memory[w].failed, &g->memory[w].total);
+    if (info->array == KS_ARRAY_P0) {
+        info->step = -1;
+        info->suggestion = KS_METHOD_AUTO;
+    }
     if (info->status == KS_OK && atomic_load(&g->run.canceled)) info->status = KS_ECANCELED;
     if (info->status == KS_OK) put_sums(g);
     ks_check_loglik(&g->run);
@@ -308,6 +341,9 @@ ks_status ks_gradient_run(const ks_smooth_plan *plan, const ks_model *model, ks_
     if (!plan || !model || !work || (uintptr_t)work % KS_CARVE_ALIGNMENT != 0) return info->status = KS_EINVAL;
     ks_outputs outputs = KS_OUTPUTS_INIT;
     ks_model whole = *model;
+    ks_smooth_plan own = *plan; /* whose outputs do not matter */
+    own.options.outputs = 0;
+    plan = &own;
     gradient_run g = { .run = { .plan = plan, .model = &whole, .y = y, .outputs = &outputs, .info = info },
                        .gradient = gradient };
     ks_carver place = ks_carver_at(work);
@@ -324,8 +360,13 @@ ks_status ks_gradient_run(const ks_smooth_plan *plan, const ks_model *model, ks_
     g.run.mode = ks_flush_mode();
     atomic_init(&g.run.canceled, 0);
     atomic_init(&g.run.given_up, 0);
-    if (!valid(plan, &whole, P0_inf, y, gradient, &info->array)) info->status = KS_EINVAL;
-    else if (P0_inf.data) run_diffuse(&g, P0_inf);
+    if (!valid(plan, &whole, P0_inf, y, gradient, &info->array)) {
+        info->status = KS_EINVAL;
+        ks_carve_end(&place);
+        return KS_EINVAL;
+    }
+    g.shift = shift_of(&g);
+    if (P0_inf.data) run_diffuse(&g, P0_inf);
     else run_all(&g);
     ks_carve_end(&place);
     return info->status;

@@ -1,5 +1,5 @@
 /* gradient_rows.h -- the arithmetic of the gradient, step by step: one table for each instruction-set tier. The text is
- * in gradient_text.h, the drivers are gradient.c and series.c. */
+ * in gradient_text.h, the drivers are gradient.c and gradient_series.c. */
 #ifndef KS_GRADIENT_ROWS_H
 #define KS_GRADIENT_ROWS_H
 

@@ -5,38 +5,27 @@
  *
  * With a diffuse prior x = m0 + A delta + w, w ~ N(0, P0), delta flat, log p(y) is a quadratic function of delta, whose
  * coefficients a pass before these finds. delta is then set to where it is largest, in m0, and A gets a basis in which
- * delta has the covariance I given y. A share of A A' in P0, which changes nothing, since delta is flat, keeps
- * innovation covariances regular where observations have no noise. */
+ * delta has the covariance I given y. A share of A A' in P0, about as large as what y leaves open of delta, changes
+ * nothing, since delta is flat. It keeps innovation covariances regular where observations have no noise, and the
+ * quadratic function well conditioned: its inverse is that share and what y leaves open. */
 #include "gradient_series.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* Least pivot of the correlation of directions. */
-#define LEAST_PIVOT 0x1p-40
-
-static ks_estimates carve_estimates(ks_carver *carver, size_t nx, int64_t count)
-{
-    ks_estimates e;
-    e.mean = ks_carve(carver, (size_t)count, nx * sizeof(double));
-    e.cov = ks_carve(carver, (size_t)count, nx * nx * sizeof(double));
-    return e;
-}
+/* Least pivot of the correlation of directions. With a share in P0 that suits none is small. */
+#define LEAST_PIVOT 0x1p-20
 
 void ks_gradient_memory_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_gradient_memory *m)
 {
     const size_t nx = (size_t)plan->nx, ny = (size_t)plan->ny, square = nx * nx * sizeof(double);
     memset(m, 0, sizeof *m);
-    m->length = (int64_t)ceil(sqrt((double)plan->T));
-    const size_t length = (size_t)m->length, segments = ((size_t)plan->T + length - 1) / length;
-    m->state = carve_estimates(carver, nx, 1);
-    m->before = carve_estimates(carver, nx, 1);
-    m->predicted = carve_estimates(carver, nx, m->length);
-    m->filtered = carve_estimates(carver, nx, m->length);
-    m->checkpoints = carve_estimates(carver, nx, (int64_t)segments);
-    m->form = ks_carve(carver, segments, 1);
-    m->steady = ks_carve(carver, segments, sizeof(ks_steady));
+    ks_checkpoints_carve(carver, nx, plan->T, &m->checkpoints);
+    const size_t length = (size_t)m->checkpoints.length, segments = ((size_t)plan->T + length - 1) / length;
+    m->state = ks_carve_doubles(carver, nx, 1);
+    m->before = ks_carve_doubles(carver, nx, 1);
+    m->predicted = ks_carve_doubles(carver, nx, m->checkpoints.length);
+    m->filtered = ks_carve_doubles(carver, nx, m->checkpoints.length);
     m->back.r = ks_carve(carver, nx, sizeof(double));
     m->back.N = ks_carve(carver, 1, square);
     m->back.columns = ks_carve(carver, 1, square);
@@ -44,6 +33,7 @@ void ks_gradient_memory_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_
     m->scratch = ks_carve(carver, 1, plan->aggregates->scratch_bytes(plan->nx, plan->ny));
     m->m0 = ks_carve(carver, nx, sizeof(double));
     m->P0 = ks_carve(carver, 1, square);
+    m->A = ks_carve(carver, 1, square);
     m->X = ks_carve(carver, 1, square);
     m->predicted_columns = ks_carve(carver, length, square);
     m->filtered_columns = ks_carve(carver, length, square);
@@ -52,27 +42,6 @@ void ks_gradient_memory_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_
     m->told.J = ks_carve(carver, 1, square);
     m->told.b = ks_carve(carver, nx, sizeof(double));
     m->told.v = ks_carve(carver, nx, ny * sizeof(double));
-}
-
-/** Save the filter's state before segment i, or bring it back. */
-static void keep(const ks_gradient_memory *m, size_t nx, int64_t i, const ks_state *state)
-{
-    memcpy((double *)m->checkpoints.mean + (size_t)i * nx, state->x, nx * sizeof(double));
-    memcpy((double *)m->checkpoints.cov + (size_t)i * nx * nx, state->C, nx * nx * sizeof(double));
-    m->form[i] = (unsigned char)state->form;
-    m->steady[i] = state->steady;
-}
-static void restore(const ks_gradient_memory *m, size_t nx, int64_t i, ks_state *state)
-{
-    memcpy(state->x, (double *)m->checkpoints.mean + (size_t)i * nx, nx * sizeof(double));
-    memcpy(state->C, (double *)m->checkpoints.cov + (size_t)i * nx * nx, nx * nx * sizeof(double));
-    state->form = (ks_form)m->form[i];
-    state->steady = m->steady[i];
-}
-
-static int64_t segment_end(const ks_gradient_memory *m, int64_t i, int64_t T)
-{
-    return (i + 1) * m->length < T ? (i + 1) * m->length : T;
 }
 
 /** Set the rows of a segment that begins with step k, and return where the filter keeps its estimates. */
@@ -97,10 +66,10 @@ static int filter(ks_plan_run *run, ks_gradient_memory *m, ks_gradient_rows *row
     const size_t nx = (size_t)plan->nx, numbers = nx * (size_t)rows->columns;
     ks_state state = { m->state.mean, m->state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     kernels->start(rows->series, &state, m->scratch);
-    for (int64_t i = 0, k = 0; k < plan->T; k = segment_end(m, i++, plan->T)) {
-        const int64_t end = segment_end(m, i, plan->T);
+    for (int64_t i = 0, k = 0; k < plan->T; k = ks_segment_end(&m->checkpoints, i++, plan->T)) {
+        const int64_t end = ks_segment_end(&m->checkpoints, i, plan->T);
         const ks_forward_sinks kept = rows_from(run, m, k, rows), nowhere = { .exact = kept.exact };
-        keep(m, nx, i, &state);
+        ks_checkpoint_keep(&m->checkpoints, nx, i, &state);
         if (kernels->filter(rows->series, k, end, &state, columns ? &kept : &nowhere, m->scratch, tally)) return -1;
         if (columns) {
             memcpy(m->column_checkpoints + (size_t)i * nx * nx, m->X, numbers * sizeof(double));
@@ -118,13 +87,20 @@ static int back(ks_plan_run *run, ks_gradient_memory *m, int64_t i, ks_gradient_
     const ks_smooth_plan *plan = run->plan;
     const ks_gradient_kernels *kernels = ks_gradient_kernels_of(plan->options.tier);
     const size_t nx = (size_t)plan->nx, numbers = nx * (size_t)rows->columns;
-    const int64_t k0 = i * m->length, k1 = segment_end(m, i, plan->T), line = (int64_t)(numbers * sizeof(double));
+    const int64_t k0 = i * m->checkpoints.length, k1 = ks_segment_end(&m->checkpoints, i, plan->T);
+    const int64_t line = (int64_t)(numbers * sizeof(double));
     const ks_forward_sinks kept = rows_from(run, m, k0, rows);
     ks_state state = { m->before.mean, m->before.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     ks_tally again = ks_tally_start();
-    restore(m, nx, i, &state);
-    if (plan->aggregates->filter(rows->series, k0, k1, &state, &kept, m->scratch, &again)) return -1;
-    restore(m, nx, i, &state);
+    ks_checkpoint_restore(&m->checkpoints, nx, i, &state);
+    if (plan->aggregates->filter(rows->series, k0, k1, &state, &kept, m->scratch, &again)) {
+        tally->bad_step = again.bad_step;
+        tally->bad_row = again.bad_row;
+        tally->bad_array = again.bad_array;
+        tally->fault = again.fault;
+        return -1;
+    }
+    ks_checkpoint_restore(&m->checkpoints, nx, i, &state);
     plan->aggregates->square(plan->nx, &state, m->scratch);
     rows->mean_before = k0 > 0 ? state.x : rows->series->m0;
     rows->cov_before = k0 > 0 ? state.C : rows->series->P0;
@@ -140,35 +116,13 @@ static int back(ks_plan_run *run, ks_gradient_memory *m, int64_t i, ks_gradient_
     return ks_run_progress(run, k1 - k0) ? -1 : 0;
 }
 
-/** The size of the share of A A' in P0: where the first observation that has any part of A is told about as much by its
- *  own noise. */
-static double reference_size(const ks_series *s, int d, const double *A)
-{
-    for (int64_t k = 0; k < s->steps; ++k) {
-        const double *H = ks_row(s->H, k), *R = ks_row(s->R, k), *y = ks_row(s->y, k);
-        double noise = 0, seen = 0;
-        for (int i = 0; i < s->ny; ++i) {
-            if (isnan(y[i])) continue;
-            noise += R[i * (s->ny + 1)];
-            for (int c = 0; c < d; ++c) {
-                double sum = 0;
-                for (int j = 0; j < s->nx; ++j) sum += H[i * s->nx + j] * A[j * d + c];
-                seen += sum * sum;
-            }
-        }
-        if (noise > 0 && seen > 0 && noise / seen < DBL_MAX) return noise / seen;
-    }
-    return 1;
-}
-
 /** Replace the columns by those of a basis in which they are independent of variance 1 given y, and the prior mean by
- *  that of the likeliest ones. *half becomes half of the log-determinant of their covariance. Returns 0 if y does not
- *  tell them. */
-static int settle(const ks_smooth_plan *plan, ks_gradient_memory *m, int d, const double *A, double *half)
+ *  that of the likeliest ones. Half of the log-determinant of their covariance is added to *half. Returns 0 if y does
+ *  not tell them. */
+static int settle(const ks_smooth_plan *plan, ks_gradient_memory *m, int d, double *half)
 {
     const size_t nx = (size_t)plan->nx;
     double *J = m->told.J, *b = m->told.b, *C = m->basis, *scale = m->work;
-    *half = 0;
     for (int c = 0; c < d; ++c) {
         if (!(J[c * d + c] > 0)) return 0;
         scale[c] = 1 / sqrt(J[c * d + c]);
@@ -194,9 +148,9 @@ static int settle(const ks_smooth_plan *plan, ks_gradient_memory *m, int d, cons
         double sum = 0;
         for (int i = 0; i < d; ++i) sum -= C[i * d + c] * b[i];
         for (int i = 0; i < d; ++i)
-            for (size_t l = 0; l < nx; ++l) m->m0[l] += A[l * (size_t)d + (size_t)i] * C[i * d + c] * sum;
+            for (size_t l = 0; l < nx; ++l) m->m0[l] += m->A[l * (size_t)d + (size_t)i] * C[i * d + c] * sum;
     }
-    for (int64_t at = 0, i = 0; at < plan->T; at = segment_end(m, i++, plan->T)) {
+    for (int64_t at = 0, i = 0; at < plan->T; at = ks_segment_end(&m->checkpoints, i++, plan->T)) {
         double *X = m->column_checkpoints + (size_t)i * nx * nx;
         for (size_t l = 0; l < nx; ++l)
             for (int c = 0; c < d; ++c) {
@@ -209,25 +163,29 @@ static int settle(const ks_smooth_plan *plan, ks_gradient_memory *m, int d, cons
     return 1;
 }
 
-/** Find the directions: the series s gets a prior of its own. */
-static int find_directions(ks_plan_run *run, ks_gradient_memory *m, ks_series *s, ks_gradient_rows *rows, const double *A,
-                           double *half, ks_tally *tally)
+/** Find what y tells of the directions: the series s gets a prior of its own. */
+static int find_directions(ks_plan_run *run, ks_gradient_memory *m, ks_series *s, ks_gradient_rows *rows,
+                           const ks_directions *of, double *half, ks_tally *tally)
 {
-    const int n = s->nx, d = rows->columns;
-    const double size = reference_size(s, d, A);
+    const int n = s->nx, d = of->count;
     memcpy(m->m0, s->m0, (size_t)n * sizeof(double));
     memcpy(m->P0, s->P0, (size_t)(n * n) * sizeof(double));
+    *half = 0;
+    for (int c = 0; c < d; ++c) *half += log(of->width[c]);
     for (int i = 0; i < n; ++i)
         for (int c = 0; c < d; ++c) {
-            m->X[c * n + i] = A[i * d + c];
-            for (int j = 0; j < n; ++j) m->P0[i * n + j] += size * (A[i * d + c] * A[j * d + c]);
+            m->m0[i] += of->A[i * d + c] * of->centre[c];
+            m->A[i * d + c] = m->X[c * n + i] = of->A[i * d + c] * of->width[c];
         }
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j)
+            for (int c = 0; c < d; ++c) m->P0[i * n + j] += m->A[i * d + c] * m->A[j * d + c];
     s->m0 = m->m0;
     s->P0 = m->P0;
     memset(m->told.J, 0, (size_t)(d * d) * sizeof(double));
     memset(m->told.b, 0, (size_t)d * sizeof(double));
     if (filter(run, m, rows, 1, tally)) return -1;
-    if (settle(run->plan, m, d, A, half)) return 0;
+    if (settle(run->plan, m, d, half)) return 0;
     tally->bad_step = 0;
     tally->bad_row = 0;
     tally->bad_array = KS_ARRAY_P0;
@@ -235,17 +193,17 @@ static int find_directions(ks_plan_run *run, ks_gradient_memory *m, ks_series *s
     return -1;
 }
 
-int ks_gradient_series(ks_plan_run *run, ks_gradient_memory *m, const ks_series *series, int d, const double *A,
-                       const ks_sink *to, double *loglik, ks_tally *tally)
+int ks_gradient_series(ks_plan_run *run, ks_gradient_memory *m, const ks_series *series,
+                       const ks_directions *directions, const ks_sink *to, double *loglik, ks_tally *tally)
 {
     const ks_smooth_plan *plan = run->plan;
     const size_t n = (size_t)plan->nx;
     ks_series s = *series;
-    ks_gradient_rows rows = { .series = &s, .columns = d };
+    ks_gradient_rows rows = { .series = &s, .columns = directions->count };
     ks_tally first = ks_tally_start();
     double half = 0;
     memcpy(rows.to, to, sizeof rows.to);
-    if (d > 0 && find_directions(run, m, &s, &rows, A, &half, &first)) {
+    if (directions->count > 0 && find_directions(run, m, &s, &rows, directions, &half, &first)) {
         *tally = first;
         return -1;
     }
@@ -254,7 +212,7 @@ int ks_gradient_series(ks_plan_run *run, ks_gradient_memory *m, const ks_series 
     memset(m->back.r, 0, n * sizeof(double));
     memset(m->back.N, 0, n * n * sizeof(double));
     memset(m->back.columns, 0, n * n * sizeof(double));
-    for (int64_t i = (plan->T - 1) / m->length; i >= 0; --i)
+    for (int64_t i = (plan->T - 1) / m->checkpoints.length; i >= 0; --i)
         if (back(run, m, i, &rows, tally)) return -1;
     return 0;
 }

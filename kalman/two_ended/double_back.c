@@ -1,7 +1,6 @@
 /* double_back.c -- filtering a series of single precision again, and smoothing it, in double. */
 #include "double_back.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Bytes of a pool, which should stay in a near cache, and the least steps of a block. */
@@ -22,14 +21,6 @@ static int64_t numbers_of(int64_t nx, int64_t ny, int array)
 /** Numbers of the results of a step: mean, covariance, variances and lag-one covariance. */
 static int64_t result_numbers(int64_t nx) { return 2 * (nx + nx * nx); }
 
-static ks_estimates carve_estimates(ks_carver *carver, size_t nx, int64_t count)
-{
-    ks_estimates e;
-    e.mean = ks_carve(carver, (size_t)count, nx * sizeof(double));
-    e.cov = ks_carve(carver, (size_t)count, nx * nx * sizeof(double));
-    return e;
-}
-
 void ks_double_back_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_double_back *w)
 {
     const size_t nx = (size_t)plan->nx;
@@ -46,16 +37,11 @@ void ks_double_back_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_doub
     w->pool = ks_carve(carver, (size_t)w->numbers, sizeof(double));
     w->m0 = ks_carve(carver, nx, sizeof(double));
     w->P0 = ks_carve(carver, nx * nx, sizeof(double));
-    /* About as many segments as steps in one take the least memory. */
-    w->length = (int64_t)ceil(sqrt((double)plan->T));
-    const int64_t segments = (plan->T + w->length - 1) / w->length;
-    w->state = carve_estimates(carver, nx, 1);
-    w->smoothed = carve_estimates(carver, nx, 1);
-    w->kept = carve_estimates(carver, nx, w->length);
-    w->checkpoints = carve_estimates(carver, nx, segments);
-    w->form = ks_carve(carver, (size_t)w->length, 1);
-    w->checkpoint_form = ks_carve(carver, (size_t)segments, 1);
-    w->checkpoint_steady = ks_carve(carver, (size_t)segments, sizeof(ks_steady));
+    ks_checkpoints_carve(carver, nx, plan->T, &w->checkpoints);
+    w->state = ks_carve_doubles(carver, nx, 1);
+    w->smoothed = ks_carve_doubles(carver, nx, 1);
+    w->kept = ks_carve_doubles(carver, nx, w->checkpoints.length);
+    w->form = ks_carve(carver, (size_t)w->checkpoints.length, 1);
     w->scratch = ks_carve(carver, 1, plan->aggregates->scratch_bytes(plan->nx, plan->ny));
 }
 
@@ -208,38 +194,21 @@ static void smooth_start(ks_plan_run *run, ks_double_back *w, int64_t b, const k
     put(plan, nx * nx, 0, 1, cov, ks_sink_of(run, run->outputs->prior_cov, b));
 }
 
-/** Save the filter's state before segment i, or bring it back. */
-static void keep_checkpoint(ks_double_back *w, size_t nx, int64_t i, ks_state *state)
-{
-    memcpy((double *)w->checkpoints.mean + (size_t)i * nx, state->x, nx * sizeof(double));
-    memcpy((double *)w->checkpoints.cov + (size_t)i * nx * nx, state->C, nx * nx * sizeof(double));
-    w->checkpoint_form[i] = (unsigned char)state->form;
-    w->checkpoint_steady[i] = state->steady;
-}
-static void restore_checkpoint(const ks_double_back *w, size_t nx, int64_t i, ks_state *state)
-{
-    memcpy(state->x, (double *)w->checkpoints.mean + (size_t)i * nx, nx * sizeof(double));
-    memcpy(state->C, (double *)w->checkpoints.cov + (size_t)i * nx * nx, nx * nx * sizeof(double));
-    state->form = (ks_form)w->checkpoint_form[i];
-    state->steady = w->checkpoint_steady[i];
-}
-
 int ks_double_back_run(ks_plan_run *run, ks_double_back *w, int64_t b, const ks_series *s, int64_t steps,
                        const ks_state *behind, const ks_backward_sinks *to, ks_tally *tally,
                        int *written)
 {
     const ks_smooth_plan *plan = run->plan;
     const size_t nx = (size_t)plan->nx;
-    const int64_t count = (steps + w->length - 1) / w->length;
+    const int64_t length = w->checkpoints.length, count = (steps + length - 1) / length;
     ks_state filtered = { w->state.mean, w->state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     ks_state state = { w->smoothed.mean, w->smoothed.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     ks_tally forward = ks_tally_start(), backward = ks_tally_start();
     lay_out(w, plan, s);
     plan->aggregates->start(&w->series, &filtered, w->scratch);
     for (int64_t i = 0; i < count; ++i) {
-        const int64_t end = i + 1 < count ? (i + 1) * w->length : steps;
-        keep_checkpoint(w, nx, i, &filtered);
-        const int rc = filter(run, w, s, i * w->length, end, &filtered, &forward);
+        ks_checkpoint_keep(&w->checkpoints, nx, i, &filtered);
+        const int rc = filter(run, w, s, i * length, ks_segment_end(&w->checkpoints, i, steps), &filtered, &forward);
         if (rc) return rc;
         if (forward.array > forward.ordinary) return 1;
     }
@@ -249,11 +218,11 @@ int ks_double_back_run(ks_plan_run *run, ks_double_back *w, int64_t b, const ks_
         state.form = behind->form;
     }
     for (int64_t i = count - 1; i >= 0; --i) {
-        const int64_t first = i * w->length, end = i + 1 < count ? first + w->length : steps;
+        const int64_t first = i * length, end = ks_segment_end(&w->checkpoints, i, steps);
         int rc = 0;
         if (i + 1 < count) { /* the rows of the last segment are still there */
             ks_tally again = ks_tally_start();
-            restore_checkpoint(w, nx, i, &filtered);
+            ks_checkpoint_restore(&w->checkpoints, nx, i, &filtered);
             rc = filter(run, w, s, first, end, &filtered, &again);
         }
         *written = 1;

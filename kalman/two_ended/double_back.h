@@ -5,14 +5,14 @@
 #ifndef KS_DOUBLE_BACK_H
 #define KS_DOUBLE_BACK_H
 
-#include "carve.h"
+#include "checkpoints.h"
 #include "smooth_plan.h"
 
 /** The arrays of which a step has a row. */
 enum { KS_DOUBLE_F, KS_DOUBLE_Q, KS_DOUBLE_U, KS_DOUBLE_H, KS_DOUBLE_R, KS_DOUBLE_D, KS_DOUBLE_Y, KS_DOUBLE_ARRAYS };
 
 typedef struct ks_double_back {
-    int64_t length, block;           /* most steps of a segment and of a block          */
+    int64_t block;                   /* most steps of a block                           */
     int64_t numbers;                 /* of the pool                                     */
     double *pool;                    /* rows of a block, those that vary, and results   */
     double *once[KS_DOUBLE_ARRAYS];  /* rows of arrays that do not vary                 */
@@ -21,9 +21,9 @@ typedef struct ks_double_back {
     double *m0, *P0;
     ks_series series;
     ks_estimates state, smoothed;
-    ks_estimates kept, checkpoints;  /* of a segment; before each segment               */
-    unsigned char *form, *checkpoint_form;
-    ks_steady *checkpoint_steady;
+    ks_checkpoints checkpoints;
+    ks_estimates kept;               /* of a segment                                    */
+    unsigned char *form;
     void *scratch;
 } ks_double_back;
 

@@ -8,13 +8,14 @@
 #include "options.h"
 #include "words.h"
 
-enum { Y = 1, MODEL, MODEL_FILE, PRIOR, TRANSITION, LAYOUT, JSON, QUIET };
+enum { Y = 1, MODEL, MODEL_FILE, PRIOR, DIFFUSE, TRANSITION, LAYOUT, JSON, QUIET };
 
 static const ks_option options[] = {
     {Y, "y", "PATH", "dataset of the observations, instead of /y", 0},
     {MODEL, "model", "GROUP", "group of the model, instead of /model", 0},
     {MODEL_FILE, "model-file", "FILE", "file with the model, default the input file", 0},
     {PRIOR, "prior", "x0|x1", "instead of the attribute of the model", 0},
+    {DIFFUSE, "diffuse", NULL, "as smooth and filter take it: P0_inf = I, without m0 and P0", 0},
     {TRANSITION, "transition", "into|out-of", "instead of the attribute of the model", 0},
     {LAYOUT, "layout", "c|fortran", "instead of the attribute of the model", 0},
     {JSON, "json", NULL, "one JSON object", 0},
@@ -37,6 +38,7 @@ static void print_help(void)
 static ks_exit check_given(const ks_input_places *places, ks_file_kind kind, ks_failure *failure)
 {
     const char *option = places->prior >= 0 ? "prior" : places->transition >= 0 ? "transition" : NULL;
+    if (places->diffuse) option = "diffuse";
     if (kind == KS_FILE_OUTPUT && !option && places->layout >= 0) option = "layout";
     if ((kind != KS_FILE_SYSTEM && kind != KS_FILE_OUTPUT) || !option) return KS_EXIT_DONE;
     return ks_fail(failure, KS_EXIT_USAGE, "%s: --%s goes with models%s, and this is %s", places->file, option,
@@ -61,6 +63,7 @@ static ks_exit read_option(void *settings, int id, const char *value, ks_failure
     case MODEL: places->model = value; break;
     case MODEL_FILE: places->model_file = value; break;
     case PRIOR: return ks_read_prior(value, &places->prior, failure);
+    case DIFFUSE: places->diffuse = true; break;
     case TRANSITION: return ks_read_transition(value, &places->transition, failure);
     case LAYOUT: return ks_read_layout(value, &places->layout, failure);
     case JSON: a->json = true; break;

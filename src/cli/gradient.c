@@ -18,7 +18,8 @@ void ks_derivatives_plan(ks_derivatives *derivatives, const ks_input *input)
         const char *name = strrchr(of->dataset.path, '/');
         d->of = of;
         snprintf(d->path, sizeof d->path, "gradient/%s", name ? name + 1 : of->dataset.path);
-        d->array.long_name = "derivatives of the log-likelihood, summed over all series";
+        d->array.long_name = of->series > 1 ? "derivatives of the log-likelihood of each series"
+                                            : "derivatives of the log-likelihood, summed over all series";
         d->array.precision = KS_F64;
         d->array.rank = of->dataset.rank;
         for (int axis = 0; axis < of->dataset.rank && axis < KS_AXES_MAX; ++axis)

@@ -5,9 +5,10 @@ usage: make_gradient.py [--out DIR] [NAME ...]      all cases by default, into g
 
 A derivative is what the definition says: one number of a dataset, as it stands in the file, is moved up and down, the
 log-likelihood of all series is computed with the filter of make_diffuse.py, and the difference is divided by the
-distance. With steps of 1e-25 and 80 digits some 45 digits of it are right. Two entries of Q, R or P0 that mirror each
-other are moved together, each by half. The joint Gaussian of states and observations, another route to the
-log-likelihood, must have the same slope in a direction drawn for each case, in which every number of the model moves.
+distance. With steps of 1e-25 of an array's largest entry and 80 digits some 45 digits of it are right. Two entries of
+Q, R or P0 that mirror each other are moved together, each by half. The joint Gaussian of states and observations,
+another route to the log-likelihood, must have the same slope in a direction drawn for each case, in which every number
+of the model moves.
 
 Of a diffuse prior the log-likelihood is the limit of log p(y) + r/2 log kappa, where r is the rank of P0_inf: y tells
 all of its directions. The filter takes kappa = 1e90, in 350 digits; what is left of 1/kappa lies far behind the digits
@@ -118,6 +119,11 @@ def mirrored(key, i):
     return (*i[:-2], i[-1], i[-2]) if key in COVARIANCES and len(i) > 1 else i
 
 
+def size_of(a):
+    """The largest entry, by which steps are measured: units may be small."""
+    return mp.mpf(float(np.max(np.abs(np.asarray(a, float))))) or mp.mpf(1)
+
+
 def gradient(y, arrays, attributes):
     moving = without(arrays, *INFINITE)
     out = {key: oracle.zeros(*a.shape) for key, a in moving.items()}
@@ -127,15 +133,15 @@ def gradient(y, arrays, attributes):
             if other >= i:
                 unit = oracle.zeros(*a.shape)
                 for of_pair in (i, other):
-                    unit[of_pair] += mp.mpf(1) / 2
-                out[key][i] = out[key][other] = slope(by_filter, y, arrays, attributes, {key: unit})
+                    unit[of_pair] += size_of(a) / 2
+                out[key][i] = out[key][other] = slope(by_filter, y, arrays, attributes, {key: unit}) / size_of(a)
     return out
 
 
 def drawn_direction(rng, arrays):
     out = {}
     for key, a in without(arrays, *INFINITE).items():
-        v = oracle.exact(rng.normal(size=a.shape))
+        v = np.asarray(oracle.exact(rng.normal(size=a.shape)) * size_of(a))
         for i in np.ndindex(a.shape):
             v[i] = v[mirrored(key, i)]
         out[key] = v
@@ -297,9 +303,25 @@ def diffuse_series_cases():
     yield "diffuse_series_own", own, dict(T=6, series=4, missing=missing)
 
 
+def diffuse_hard_cases():
+    # The slope alone is diffuse, which no observation sees at first, and all is in small units.
+    unit = 2.0 ** -27
+    yield "diffuse_small_units", trend_of(0.5 * unit**2, 0.25 * unit**2, [[1.0, 0]], 2 * unit**2, P0_inf_diag=[0.0, 1],
+                                          P0_diag=[4 * unit**2, 0], m0=[0.0, 0], prior="x1"
+                                          ), dict(T=9, start=[unit, 2 * unit])
+    # The first observation tells next to nothing of the coefficient of a regressor.
+    regressor = [1e-6, 1, -0.5, 2, 0.25, -1, 1.5, 1, -2]
+    yield "diffuse_regressor", dict(F=[[0.75, 0], [0, 1]], Q_diag=[0.5, 0], H=[[[1, z]] for z in regressor], R=2.0,
+                                    P0_diag=[1.0, 0], m0=[0.0, 0], P0_inf_diag=[0.0, 1], prior="x1"
+                                    ), dict(T=9, start=[0.0, 3])
+    # One entry a step tells seven states, the first after three steps: nearly the same directions again and again.
+    yield "diffuse_seven", dict(random("diffuse_seven", 14, 7, 1)[1], P0_inf=np.eye(7)), dict(
+        T=14, start=np.arange(7.0), missing=blanked(14, 1, 0, 1, 2))
+
+
 def cases():
     for family in (usual_cases, transition_cases, covariance_cases, series_cases, form_cases, diffuse_structural_cases,
-                   diffuse_general_cases, diffuse_series_cases):
+                   diffuse_general_cases, diffuse_series_cases, diffuse_hard_cases):
         for name, model, settings in family():
             attributes = {k: a for k, a in model.items() if isinstance(a, str)}
             arrays = {k: np.asarray(a) for k, a in model.items() if k not in attributes}

@@ -319,6 +319,78 @@ static void missing_entries(void **state)
     problem_drop(&p);
 }
 
+/** Rows of a transition are numbered as the model says also if it does not vary: those that lead out of a step are those
+ *  that lead into the next. */
+static void rows_of_constant_models(void **state)
+{
+    (void)state;
+    enum { T = 7, N = 2 };
+    for (int which = 0; which < 3; ++which) {
+        problem p = problem_of(model_random((model_spec){ 680, T, 1, N, 1, KS_PRIOR_X1, HAS_OFFSETS }), KS_INTO);
+        double into[T * N * N], out_of[T * N * N];
+        const int64_t block = which == BY_U ? N : N * N;
+        for (int i = 0; i < T * N * N; ++i) out_of[i] = 77;
+        for (int out = 0; out < 2; ++out) {
+            ks_gradient o = KS_GRADIENT_INIT;
+            p.model.transition = out ? KS_OUT_OF : KS_INTO;
+            *output_of(&o, which) = (ks_out){ out ? out_of : into, block, 0 };
+            assert_int_equal(run(&p, &o, 1, NULL), KS_OK);
+        }
+        assert_memory_equal(out_of, into + block, (size_t)((T - 1) * block) * sizeof(double));
+        for (int64_t i = 0; i < block; ++i) assert_true(into[i] == 0 && out_of[(T - 1) * block + i] == 77);
+        problem_drop(&p);
+    }
+}
+
+/** What else a plan makes does not matter: not even an x[-1] that the model does not have, or that a transition ends. */
+static void any_plan(void **state)
+{
+    (void)state;
+    problem p = problem_of(model_random((model_spec){ 690, 12, 1, 2, 1, KS_PRIOR_X1, 0 }), KS_INTO);
+    const double identity[4] = { 1, 0, 0, 1 };
+    for (int diffuse_too = 0; diffuse_too < 2; ++diffuse_too) {
+        double number[2][4] = { { 0 } };
+        if (diffuse_too) {
+            p.model.prior = KS_PRIOR_X0;
+            p.P0_inf.data = identity;
+            p.g->F.f64[2] = p.g->F.f64[3] = 0; /* singular */
+        }
+        for (int all = 0; all < 2; ++all) {
+            ks_smooth_options options = KS_SMOOTH_OPTIONS_INIT;
+            ks_gradient o = KS_GRADIENT_INIT;
+            ks_smooth_plan *plan = NULL;
+            if (all) options.outputs |= KS_OUT_PRIOR_MEAN | KS_OUT_LAG_ONE_COV;
+            o.F = (ks_out){ number[all], 0, 0 };
+            assert_int_equal(ks_smooth_plan_create(&plan, NULL, 12, 1, 2, 1, &options), KS_OK);
+            void *work = zeroed_work(ks_gradient_workspace_bytes(plan));
+            assert_int_equal(ks_gradient_run(plan, &p.model, p.P0_inf, golden_y(p.g, KS_F64), &o, work, NULL), KS_OK);
+            free(work);
+            ks_smooth_plan_destroy(plan);
+        }
+        assert_memory_equal(number[0], number[1], sizeof number[0]);
+    }
+    problem_drop(&p);
+}
+
+/** Observations that do not tell all of a diffuse prior; of several series, the one. */
+static void not_told(void **state)
+{
+    (void)state;
+    problem p = problem_of(model_random((model_spec){ 695, 10, 3, 2, 1, KS_PRIOR_X1, 0 }), KS_INTO);
+    const double identity[4] = { 1, 0, 0, 1 };
+    double number[4];
+    ks_gradient o = KS_GRADIENT_INIT;
+    ks_info info = KS_INFO_INIT;
+    p.P0_inf.data = identity;
+    o.Q = (ks_out){ number, 0, 0 };
+    assert_int_equal(run(&p, &o, 2, &info), KS_OK);
+    for (int k = 1; k < 10; ++k) p.g->y.f64[10 + k] = (double)NAN;
+    assert_int_equal(run(&p, &o, 2, &info), KS_EREFUSED);
+    assert_true(info.series == 1 && info.array == KS_ARRAY_P0 && info.fault == KS_FAULT_NOT_FINITE);
+    assert_int_equal(info.suggestion, KS_METHOD_AUTO);
+    problem_drop(&p);
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -414,7 +486,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(differences),     cmocka_unit_test(shapes),  cmocka_unit_test(diffuse), cmocka_unit_test(sums),
-        cmocka_unit_test(missing_entries), cmocka_unit_test(refused), cmocka_unit_test(stopped),
+        cmocka_unit_test(missing_entries), cmocka_unit_test(rows_of_constant_models), cmocka_unit_test(any_plan),
+        cmocka_unit_test(not_told),        cmocka_unit_test(refused), cmocka_unit_test(stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
