@@ -106,7 +106,9 @@ static ks_status prepare(diffuse_run *r, const ks_plan_run *run, ks_view P0_inf,
         status = ks_start_filter_make(&filter, start, told);
         if (status == KS_OK) status = ks_start_refer(start, &filter, told, r->info);
         /* What the filter itself puts out is to keep its digits from the first steps on. */
-        if (status == KS_OK && !filters(r)) status = ks_start_refer_later(start, &filter, told, r->info);
+        if (status == KS_OK && filters(r)) status = ks_start_keeps_later(start, told, r->info);
+        else if (status == KS_OK) status = ks_start_refer_later(start, &filter, told, r->info);
+        if (status == KS_EREFUSED) fail(r, status, KS_ARRAY_P0, KS_FAULT_ILL_CONDITIONED, b, -1);
         if (status == KS_OK && all) status = ks_start_settle(&filter, told, &steps, r->info);
         ks_start_filter_free(&filter);
     }

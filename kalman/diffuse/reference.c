@@ -90,14 +90,19 @@ ks_status ks_start_refer(ks_start *start, ks_start_filter *filter, int64_t end, 
     return status;
 }
 
+/* Ratio of what the reference leaves open of an entry to its noise from which on later steps are to choose the
+ * reference. */
+#define FAR 0x1p20
+/* Share of a reference's width below which what later steps tell, value and width, has lost some 1e-6 to its round-off. */
+#define LOST 0x1p-33
+
 /* Whether an entry of step k tells far more than the reference leaves open: its directions are columns of X (n, d), and
  * the observation adds noise of variance R and, of the last transition, Q. */
-static int is_told_far_more(const ks_start *start, int64_t k, const double *X, double *Q, double *R)
+static int tells_more(const ks_start *start, int64_t k, const double *X, double *Q, double *R)
 {
-    enum { FAR = 1 << 20 };
     const int n = start->n, m = start->m, d = start->d;
     double *H = start->look, *y = start->move;
-    int far = 0;
+    int more = 0;
     ks_start_read(start, start->series.y, k, 1, m, y, m);
     ks_start_read(start, start->series.H, k, m, n, H, n);
     ks_start_read(start, start->series.R, k, m, m, R, m);
@@ -112,25 +117,32 @@ static int is_told_far_more(const ks_start *start, int64_t k, const double *X, d
             for (int j = 0; j < n; ++j) sum += h[j] * X[j * d + c];
             open += sum * sum;
         }
-        far |= open > FAR * noise;
+        more |= open > FAR * noise;
     }
-    return far;
+    return more;
 }
 
-/* Whether one of steps end .. more - 1 tells far more, which those of a constant model do not. Returns -1 if there is no
- * memory. */
-static int later_tell_far_more(const ks_start *start, int64_t end, int64_t more)
+/* The last step that a reference looks at, after `end` that are needed. */
+static int64_t last_of(const ks_start *start, int64_t end)
 {
+    return start->plan->T - end < KS_START_MORE ? start->plan->T : end + KS_START_MORE;
+}
+
+/* Whether one of the steps after the first `end` tells so much more, which those of a constant model do not. Returns -1
+ * if there is no memory. */
+static int later_tell_more(const ks_start *start, int64_t end)
+{
+    const int64_t last = last_of(start, end);
     const int n = start->n, m = start->m, d = start->d;
     if (!start->series.F.stride && !start->series.H.stride && !start->series.R.stride) return 0;
     const size_t numbers = (size_t)(2 * n * n + 2 * n * d + m * m);
     double *F = ks_allocate(start->plan->context, numbers * sizeof *F);
     if (!F) return -1;
     double *Q = F + n * n, *X = Q + n * n, *moved = X + n * d, *R = moved + n * d;
-    int far = 0;
+    int more = 0;
     memset(Q, 0, (size_t)(n * n) * sizeof *Q);
     for (int i = 0; i < n * d; ++i) X[i] = start->A[i] * start->width[i % d];
-    for (int64_t k = 0; k < more && !far; ++k) {
+    for (int64_t k = 0; k < last && !more; ++k) {
         ks_start_transition(start, k, F);
         for (int i = 0; i < n; ++i)
             for (int c = 0; c < d; ++c) {
@@ -139,22 +151,46 @@ static int later_tell_far_more(const ks_start *start, int64_t end, int64_t more)
                 moved[i * d + c] = sum;
             }
         memcpy(X, moved, (size_t)(n * d) * sizeof *X);
-        if (k >= end) far = is_told_far_more(start, k, X, Q, R);
+        if (k >= end) more = tells_more(start, k, X, Q, R);
     }
     ks_release(start->plan->context, F);
-    return far;
+    return more;
 }
 
-ks_status ks_start_refer_later(ks_start *start, ks_start_filter *filter, int64_t end, ks_info *info)
+/* Choose centre and width by all steps that a reference looks at, from nothing. The filter is one of these. */
+static ks_status refer_to_all(ks_start *start, ks_start_filter *filter, int64_t end, ks_info *info)
 {
-    const int64_t T = start->plan->T, more = T - end < KS_START_MORE ? T : end + KS_START_MORE;
-    const int far = later_tell_far_more(start, end, more);
-    if (far <= 0) return far < 0 ? KS_ENOMEM : KS_OK;
+    const int64_t last = last_of(start, end);
     for (int c = 0; c < start->d; ++c) {
         start->centre[c] = 0;
         start->width[c] = 1;
     }
+    const ks_status status = ks_start_filter_make(filter, start, last);
+    return status == KS_OK ? ks_start_refer(start, filter, last, info) : status;
+}
+
+ks_status ks_start_refer_later(ks_start *start, ks_start_filter *filter, int64_t end, ks_info *info)
+{
+    const int more = later_tell_more(start, end);
+    if (more <= 0) return more < 0 ? KS_ENOMEM : KS_OK;
     ks_start_filter_free(filter);
-    const ks_status status = ks_start_filter_make(filter, start, more);
-    return status == KS_OK ? ks_start_refer(start, filter, more, info) : status;
+    return refer_to_all(start, filter, end, info);
+}
+
+ks_status ks_start_keeps_later(const ks_start *start, int64_t end, ks_info *info)
+{
+    /* Directions that grow only seem to be told so much more by later steps, so the widths decide. */
+    const int more = later_tell_more(start, end);
+    if (more <= 0) return more < 0 ? KS_ENOMEM : KS_OK;
+    ks_start other = *start;
+    ks_start_filter filter = { 0 };
+    other.centre = ks_allocate(start->plan->context, 2 * (size_t)start->d * sizeof(double));
+    if (!other.centre) return KS_ENOMEM;
+    other.width = other.centre + start->d;
+    ks_status status = refer_to_all(&other, &filter, end, info);
+    for (int c = 0; status == KS_OK && c < start->d; ++c)
+        if (fmax(other.width[c], fabs(other.centre[c])) < LOST * start->width[c]) status = KS_EREFUSED;
+    ks_start_filter_free(&filter);
+    ks_release(start->plan->context, other.centre);
+    return status;
 }

@@ -158,6 +158,8 @@ enum { KS_START_MORE = 64 };
 /** Choose them anew, by more steps, if steps behind `end` tell so much more that a reference that suits those before
  *  would hide it: the first observation may tell next to nothing of a direction. The filter is then of these steps. */
 ks_status ks_start_refer_later(ks_start *start, ks_start_filter *filter, int64_t end, ks_info *info);
+/** Return KS_EREFUSED if beside this reference more than some 1e-6 is lost of what such steps tell. */
+ks_status ks_start_keeps_later(const ks_start *start, int64_t end, ks_info *info);
 
 /** Find how many first steps, at least `told`, leave a state whose covariance later steps can start from without losing
  *  digits. */

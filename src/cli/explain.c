@@ -134,7 +134,8 @@ static ks_exit explain_diffuse(const ks_info *info, const char *file, const char
                        "entry %d of x, which P0_inf makes infinite at first, stays infinite; kalscan filter takes this "
                        "model", file, place, info->row);
     return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: %sround-off hides what the observations tell of the directions of "
-                   "P0_inf; other units of the states may help", file, place);
+                   "P0_inf; other units of the states may help, or to smooth without filtered estimates",
+                   file, place);
 }
 
 static const char *fault_text(const ks_info *info)

@@ -331,6 +331,14 @@ static void first_tells_little(void **state)
                 assert_true(fabs(x - mean[k]) <= 1e-7);
             }
             golden_buffers_free(c.buffers);
+            if (alone) {
+                /* A filter that puts out its first estimates keeps their digits, not those of later ones. */
+                diffuse_case whole = { .g = g, .P0_inf = P0_inf, .m = &filter };
+                const ks_status status = diffuse_run(&whole);
+                assert_int_equal(status, first[i] == 0x1p-53 ? KS_EREFUSED : KS_OK);
+                if (status != KS_OK) assert_true(whole.info.array == KS_ARRAY_P0 && whole.info.series == 0);
+                golden_buffers_free(whole.buffers);
+            }
             golden_free(g);
         }
 }

@@ -9,6 +9,7 @@
 #include "models.h"
 #include "run_case.h"
 #include "sanitizers.h"
+#include "stopper.h"
 
 enum { FAR = 1 << 15 };
 
@@ -146,15 +147,6 @@ static void from_both_ends(void **state)
             golden_buffers_free(wide);
             golden_free(g);
         }
-}
-
-typedef struct stopper { int calls, stop_at; } stopper;
-
-static int stopping(void *user, int64_t done, int64_t total)
-{
-    stopper *s = user;
-    assert_true(done <= total);
-    return ++s->calls == s->stop_at;
 }
 
 /** A run can be stopped at each call of the progress function. */

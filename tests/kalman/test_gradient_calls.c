@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "failalloc.h"
 #include "gradient_case.h"
+#include "stopper.h"
 
 static const double identity[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, identity_of_two[4] = { 1, 0, 0, 1 };
 
@@ -172,15 +173,6 @@ static void refused(void **state)
     assert_int_equal(ks_gradient_workspace_bytes(NULL), 0);
     assert_int_equal(ks_gradient_run(NULL, &p.model, p.P0_inf, golden_y(p.g, KS_F64), &o, numbers, &info), KS_EINVAL);
     problem_drop(&p);
-}
-
-typedef struct stopper { int calls, stop_at; } stopper;
-
-static int stopping(void *user, int64_t done, int64_t total)
-{
-    stopper *s = user;
-    assert_true(done <= total);
-    return ++s->calls == s->stop_at;
 }
 
 /** A run can be stopped at each call of the progress function. */
