@@ -91,15 +91,15 @@ KS_DEVICE void ks_bt_coupling(const ks_bt_lanes<T, P> &g, const ks_bt_level_args
     }
 }
 
-// L L' = D, b <- L^-1 b, A L^-T to tile 0 and B L^-T to tile 1, column by column.
-template <class T, int P, bool CARRY>
+// L L' = D, b <- L^-1 b, A L^-T to tile 0 and B L^-T to tile 1, column by column. WHOLE: see ks_bt_sync().
+template <class T, int P, bool CARRY, bool WHOLE>
 KS_DEVICE int ks_bt_sweep(const ks_bt_lanes<T, P> &g, T (&D)[P], T (&A)[P], T (&B)[P], T &b, T *L)
 {
     constexpr int V = ks_bt_pack<T>::size;
     int failed = P;
 #pragma unroll
     for (int p = 0; p < P; ++p) {
-        const T pivot = ks_bt_from<T, P>(g, D[p], p);
+        const T pivot = ks_bt_from<T, P, WHOLE>(g, D[p], p);
         if (!(pivot > T(0) && pivot < T(INFINITY)) && failed == P) failed = p;
         const T inverse = ks_bt_rsqrt(pivot), l = D[p] * inverse;
         T *const column = g.column + p % 2 * P;
@@ -110,11 +110,11 @@ KS_DEVICE int ks_bt_sweep(const ks_bt_lanes<T, P> &g, T (&D)[P], T (&A)[P], T (&
         g.tile[0][p * P + g.lane] = A[p];
         g.tile[1][p * P + g.lane] = B[p];
         if (CARRY) {
-            const T y = ks_bt_from<T, P>(g, b, p) * inverse;
+            const T y = ks_bt_from<T, P, WHOLE>(g, b, p) * inverse;
             if (g.lane == p) b = y;
             if (g.lane > p) b -= l * y;
         }
-        ks_bt_sync(g);
+        ks_bt_sync<T, P, WHOLE>(g);
 #pragma unroll
         for (int j = (p + 1) / V * V; j < P; j += V) {
             const ks_bt_pack<T> c = ks_bt_read(column + j);
@@ -156,7 +156,8 @@ template <class T, int P> KS_DEVICE void ks_bt_fill(const ks_bt_lanes<T, P> &g, 
     for (int j = 0; j < P; ++j) to[j * P + g.lane] = F[j];
 }
 
-template <class T, int P, bool CARRY>
+// WHOLES: a copy of the sweep is for whole warps.
+template <class T, int P, bool CARRY, bool WHOLES>
 KS_DEVICE void ks_bt_factor_block(const ks_bt_lanes<T, P> &g, const ks_bt_level_args &args,
                                   const ks_bt_task &t)
 {
@@ -172,7 +173,8 @@ KS_DEVICE void ks_bt_factor_block(const ks_bt_lanes<T, P> &g, const ks_bt_level_
         const int side = before_next ? 2 : 1; // of A; B is the other
         ks_bt_coupling<T, P>(g, args, t, side, before_next ? has_behind : has_before, A);
         ks_bt_coupling<T, P>(g, args, t, 3 - side, before_next ? has_before : has_behind, B);
-        const int failed = ks_bt_sweep<T, P, CARRY>(g, D, A, B, b, L);
+        const int failed = P == 32 || (WHOLES && ks_whole_warp()) ? ks_bt_sweep<T, P, CARRY, true>(g, D, A, B, b, L)
+                                                                    : ks_bt_sweep<T, P, CARRY, false>(g, D, A, B, b, L);
         if (failed < P && g.lane == 0)
             atomicMin(args.failure + t.system, KS_BT_FAILURE_KEY(t.level, t.k, failed));
         ks_bt_store<T, P>(g, 0, L + side * (P * P));
@@ -189,27 +191,28 @@ KS_DEVICE void ks_bt_factor_block(const ks_bt_lanes<T, P> &g, const ks_bt_level_
     if (CARRY && g.lane < args.n) ks_bt_block<T>(args.x, t.system, t.k)[g.lane] = b;
 }
 
-#define FACTOR(name, T, P, carry, blocks)                                              \
-    KS_KERNEL_BOUNDS(name, ks_bt_level_args, KS_BT_THREADS, blocks)                    \
-    {                                                                                  \
-        const ks_bt_lanes<T, P> g = ks_bt_lanes_here<T, P, true>();                          \
-        ks_bt_walk<P>(args, true, false, 1,                                            \
-                      [&](const ks_bt_task &t) { ks_bt_factor_block<T, P, carry>(g, args, t); }); \
+// Where a second copy of the sweep would spill, there is none.
+#define FACTOR(name, T, P, carry, blocks, wholes)                                                          \
+    KS_KERNEL_BOUNDS(name, ks_bt_level_args, KS_BT_THREADS, blocks)                                        \
+    {                                                                                                      \
+        const ks_bt_lanes<T, P> g = ks_bt_lanes_here<T, P, true>();                                        \
+        ks_bt_walk<P>(args, true, false, 1,                                                                \
+                      [&](const ks_bt_task &t) { ks_bt_factor_block<T, P, carry, wholes>(g, args, t); }); \
     }
 
-FACTOR(ks_bt_factor_4_f64, double, 4, false, 7)
-FACTOR(ks_bt_factor_8_f64, double, 8, false, 5)
-FACTOR(ks_bt_factor_16_f64, double, 16, false, 2)
-FACTOR(ks_bt_factor_32_f64, double, 32, false, 2)
-FACTOR(ks_bt_factor_4_f32, float, 4, false, 7)
-FACTOR(ks_bt_factor_8_f32, float, 8, false, 6)
-FACTOR(ks_bt_factor_16_f32, float, 16, false, 3)
-FACTOR(ks_bt_factor_32_f32, float, 32, false, 3)
-FACTOR(ks_bt_carry_4_f64, double, 4, true, 7)
-FACTOR(ks_bt_carry_8_f64, double, 8, true, 4)
-FACTOR(ks_bt_carry_16_f64, double, 16, true, 2)
-FACTOR(ks_bt_carry_32_f64, double, 32, true, 2)
-FACTOR(ks_bt_carry_4_f32, float, 4, true, 7)
-FACTOR(ks_bt_carry_8_f32, float, 8, true, 6)
-FACTOR(ks_bt_carry_16_f32, float, 16, true, 3)
-FACTOR(ks_bt_carry_32_f32, float, 32, true, 3)
+FACTOR(ks_bt_factor_4_f64, double, 4, false, 7, true)
+FACTOR(ks_bt_factor_8_f64, double, 8, false, 5, true)
+FACTOR(ks_bt_factor_16_f64, double, 16, false, 2, true)
+FACTOR(ks_bt_factor_32_f64, double, 32, false, 2, true)
+FACTOR(ks_bt_factor_4_f32, float, 4, false, 7, true)
+FACTOR(ks_bt_factor_8_f32, float, 8, false, 6, true)
+FACTOR(ks_bt_factor_16_f32, float, 16, false, 3, false)
+FACTOR(ks_bt_factor_32_f32, float, 32, false, 3, true)
+FACTOR(ks_bt_carry_4_f64, double, 4, true, 7, true)
+FACTOR(ks_bt_carry_8_f64, double, 8, true, 4, false)
+FACTOR(ks_bt_carry_16_f64, double, 16, true, 2, true)
+FACTOR(ks_bt_carry_32_f64, double, 32, true, 2, true)
+FACTOR(ks_bt_carry_4_f32, float, 4, true, 7, true)
+FACTOR(ks_bt_carry_8_f32, float, 8, true, 6, true)
+FACTOR(ks_bt_carry_16_f32, float, 16, true, 3, true)
+FACTOR(ks_bt_carry_32_f32, float, 32, true, 3, true)

@@ -41,16 +41,17 @@ template <class T, int P, bool FACTOR> KS_DEVICE ks_bt_lanes<T, P> ks_bt_lanes_h
     return g;
 }
 
-// Barrier of the lanes. A whole warp needs no mask.
-template <class T, int P> KS_DEVICE void ks_bt_sync(const ks_bt_lanes<T, P> &g)
+// Barrier of the lanes. A whole warp needs no mask; WHOLE: the other lanes of the warp come along.
+template <class T, int P, bool WHOLE = P == 32> KS_DEVICE void ks_bt_sync(const ks_bt_lanes<T, P> &g)
 {
-    if (P == 32) __syncwarp();
+    if (WHOLE) __syncwarp();
     else ks_lanes_sync(g.mask);
 }
 
-template <class T, int P> KS_DEVICE T ks_bt_from(const ks_bt_lanes<T, P> &g, T value, int lane)
+template <class T, int P, bool WHOLE = P == 32>
+KS_DEVICE T ks_bt_from(const ks_bt_lanes<T, P> &g, T value, int lane)
 {
-    return __shfl_sync(g.mask, value, lane, P);
+    return __shfl_sync(WHOLE ? 0xffffffffu : g.mask, value, lane, P);
 }
 
 // A block of a level in one system, and the distance of its neighbours. The driver keeps all numbers of blocks and of

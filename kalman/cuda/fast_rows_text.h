@@ -4,8 +4,8 @@
 
 /** The rows of one step. */
 template <int N, int M> struct KS_T(fast_rows) {
-    KS_NUM F[N * N], Q[N * N], u[N], H[M * N], R[M * M], d[M], y[M];
-    KS_GAIN narrow_F[N * N], narrow_Q[N * N], narrow_H[M * N], narrow_R[M * M];
+    KS_NUM F[N * N], u[N], H[M * N], d[M], y[M];
+    KS_GAIN narrow_F[N * N], Q[N * N], narrow_H[M * N], R[M * M];
     KS_GAIN times;    /* ks_noise_times_in() of R */
     unsigned present; /* bit i: entry i is present */
     bool finite;
@@ -76,19 +76,31 @@ KS_DEVICE void KS_T(fast_put_as)(int rows, int columns, const Number *from, ks_s
     KS_T(fast_put)<R, C>(rows, columns, own, to, k);
 }
 
-/** Convert numbers of the model to numbers of covariances. */
-template <int COUNT> KS_DEVICE void KS_T(fast_round)(const KS_NUM *from, KS_GAIN *to)
+/** The type of rows until they are complete. Where KS_GAIN is narrower they stay in From, as which they are stored: half
+ *  of them are not wanted wider, and nvcc cannot undo a widening whose result comes by several ways. Such conversions
+ *  are slow. */
+template <class From, bool Narrower> struct KS_T(fast_type) { typedef KS_NUM own; };
+template <class From> struct KS_T(fast_type)<From, true> { typedef From own; };
+
+template <int N, class Own> struct KS_T(fast_own_transition) {
+    Own F[N * N], Q[N * N], u[N];
+};
+template <int N, int M, class Own> struct KS_T(fast_own_observation) {
+    Own H[M * N], R[M * M], d[M], y[M];
+};
+
+template <int COUNT, class From, class To> KS_DEVICE void KS_T(fast_convert)(const From *from, To *to)
 {
-    for (int i = 0; i < COUNT; ++i) to[i] = (KS_GAIN)from[i];
+    for (int i = 0; i < COUNT; ++i) to[i] = (To)from[i];
 }
 
 /** Load the rows of the transition of n states into step k. */
-template <int N, int M, class From, class ROWS>
-KS_DEVICE void KS_T(fast_load_transition)(int n, const ROWS &at, int64_t k, KS_T(fast_rows)<N, M> &r)
+template <int N, class From, class Own, class ROWS>
+KS_DEVICE void KS_T(fast_load_transition)(int n, const ROWS &at, int64_t k, KS_T(fast_own_transition)<N, Own> &own)
 {
-    KS_T(fast_matrix_as)<N, N, From>(n, n, at.F(k), 0, r.F);
-    KS_T(fast_matrix_as)<N, N, From>(n, n, at.Q(k), 1, r.Q);
-    KS_T(fast_matrix_as)<1, N, From>(1, n, at.u(k), 0, r.u);
+    KS_T(fast_matrix_as)<N, N, From>(n, n, at.F(k), 0, own.F);
+    KS_T(fast_matrix_as)<N, N, From>(n, n, at.Q(k), 1, own.Q);
+    KS_T(fast_matrix_as)<1, N, From>(1, n, at.u(k), 0, own.u);
 }
 
 /** Load the transition into step k from rows of type From. Under prior x1 nothing moves before step 0. The sizes are
@@ -97,29 +109,34 @@ template <int N, int M, class From = KS_NUM, class ROWS>
 KS_DEVICE void KS_T(fast_transition)(const ks_series &s, const ROWS &at, int64_t k,
                                      KS_T(fast_rows)<N, M> &r)
 {
+    typedef typename KS_T(fast_type)<From, (sizeof(KS_GAIN) < sizeof(KS_NUM))>::own Own;
+    KS_T(fast_own_transition)<N, Own> own;
     if (s.nx == N && k > 0 && at.plain()) {
-        KS_T(fast_load_transition)<N, M, From>(N, at.plainly(), k, r);
+        KS_T(fast_load_transition)<N, From>(N, at.plainly(), k, own);
     } else if (k == 0 && s.prior_x1) {
         for (int i = 0; i < N * N; ++i) {
-            r.Q[i] = KS_LIT(0);
-            r.F[i] = KS_LIT(i % (N + 1) == 0);
+            own.Q[i] = 0;
+            own.F[i] = i % (N + 1) == 0;
         }
-        for (int i = 0; i < N; ++i) r.u[i] = KS_LIT(0);
+        for (int i = 0; i < N; ++i) own.u[i] = 0;
     } else {
-        KS_T(fast_load_transition)<N, M, From>(s.nx, at, k, r);
+        KS_T(fast_load_transition)<N, From>(s.nx, at, k, own);
     }
-    KS_T(fast_round)<N * N>(r.F, r.narrow_F);
-    KS_T(fast_round)<N * N>(r.Q, r.narrow_Q);
+    KS_T(fast_convert)<N * N>(own.F, r.F);
+    KS_T(fast_convert)<N * N>(own.F, r.narrow_F);
+    KS_T(fast_convert)<N * N>(own.Q, r.Q);
+    KS_T(fast_convert)<N>(own.u, r.u);
 }
 
 /** Load what step k observes: m entries of n states. */
-template <int N, int M, class From, class ROWS>
-KS_DEVICE void KS_T(fast_load_observation)(int n, int m, const ROWS &at, int64_t k, KS_T(fast_rows)<N, M> &r)
+template <int N, int M, class From, class Own, class ROWS>
+KS_DEVICE void KS_T(fast_load_observation)(int n, int m, const ROWS &at, int64_t k,
+                                           KS_T(fast_own_observation)<N, M, Own> &own)
 {
-    KS_T(fast_matrix_as)<1, M, From>(1, m, at.y(k), 0, r.y);
-    KS_T(fast_matrix_as)<M, N, From>(m, n, at.H(k), 0, r.H);
-    KS_T(fast_matrix_as)<M, M, From>(m, m, at.R(k), 1, r.R);
-    KS_T(fast_matrix_as)<1, M, From>(1, m, at.d(k), 0, r.d);
+    KS_T(fast_matrix_as)<1, M, From>(1, m, at.y(k), 0, own.y);
+    KS_T(fast_matrix_as)<M, N, From>(m, n, at.H(k), 0, own.H);
+    KS_T(fast_matrix_as)<M, M, From>(m, m, at.R(k), 1, own.R);
+    KS_T(fast_matrix_as)<1, M, From>(1, m, at.d(k), 0, own.d);
 }
 
 /** Load what step k observes. A missing entry keeps its place, with zeros in H and unit noise, and carries no
@@ -128,25 +145,30 @@ template <int N, int M, class From = KS_NUM, class ROWS>
 KS_DEVICE void KS_T(fast_observation)(const ks_series &s, const ROWS &at, int64_t k,
                                       KS_T(fast_rows)<N, M> &r)
 {
-    if (s.nx == N && s.ny == M && at.plain()) KS_T(fast_load_observation)<N, M, From>(N, M, at.plainly(), k, r);
-    else KS_T(fast_load_observation)<N, M, From>(s.nx, s.ny, at, k, r);
+    typedef typename KS_T(fast_type)<From, (sizeof(KS_GAIN) < sizeof(KS_NUM))>::own Own;
+    KS_T(fast_own_observation)<N, M, Own> own;
+    if (s.nx == N && s.ny == M && at.plain()) KS_T(fast_load_observation)<N, M, From>(N, M, at.plainly(), k, own);
+    else KS_T(fast_load_observation)<N, M, From>(s.nx, s.ny, at, k, own);
     r.present = 0;
     r.finite = true;
     for (int i = 0; i < M; ++i) {
-        const bool there = i < s.ny && r.y[i] == r.y[i];
+        const bool there = i < s.ny && own.y[i] == own.y[i];
         if (there) r.present |= 1u << i;
-        if (there && !(r.y[i] - r.y[i] == KS_LIT(0))) r.finite = false;
+        if (there && !(own.y[i] - own.y[i] == 0)) r.finite = false;
     }
     if (r.present != (1u << M) - 1)
         for (int i = 0; i < M; ++i) {
             const bool there = r.present >> i & 1;
-            for (int c = 0; c < N; ++c) r.H[i * N + c] = there ? r.H[i * N + c] : KS_LIT(0);
+            for (int c = 0; c < N; ++c) own.H[i * N + c] = there ? own.H[i * N + c] : 0;
             for (int j = 0; j < M; ++j)
-                if (!there || !(r.present >> j & 1)) r.R[i * M + j] = KS_LIT(i == j);
-            if (!there) r.y[i] = r.d[i] = KS_LIT(0);
+                if (!there || !(r.present >> j & 1)) own.R[i * M + j] = i == j;
+            if (!there) own.y[i] = own.d[i] = 0;
         }
-    KS_T(fast_round)<M * N>(r.H, r.narrow_H);
-    KS_T(fast_round)<M * M>(r.R, r.narrow_R);
+    KS_T(fast_convert)<M * N>(own.H, r.H);
+    KS_T(fast_convert)<M * N>(own.H, r.narrow_H);
+    KS_T(fast_convert)<M * M>(own.R, r.R);
+    KS_T(fast_convert)<M>(own.d, r.d);
+    KS_T(fast_convert)<M>(own.y, r.y);
 }
 
 /** Load all rows of step k, and compute `times`. */
@@ -156,16 +178,14 @@ KS_DEVICE void KS_T(fast_step_rows)(const ks_series &s, const ROWS &at, int64_t 
     KS_GAIN LD[M * M], inverse_d[M];
     KS_T(fast_transition)<N, M, From>(s, at, k, r);
     KS_T(fast_observation)<N, M, From>(s, at, k, r);
-    r.times = KS_G(ks_noise_times_in)(M, r.narrow_R, M, LD, inverse_d);
+    r.times = KS_G(ks_noise_times_in)(M, r.R, M, LD, inverse_d);
 }
 
 /** Load the prior. */
 template <int N, class From = KS_NUM> KS_DEVICE void KS_T(fast_prior)(const ks_series &s, KS_NUM *x, KS_GAIN *P)
 {
-    KS_NUM P0[N * N];
     KS_T(fast_matrix_as)<1, N, From>(1, s.nx, s.m0, 0, x);
-    KS_T(fast_matrix_as)<N, N, From>(s.nx, s.nx, s.P0, 1, P0);
-    KS_T(fast_round)<N * N>(P0, P);
+    KS_T(fast_matrix_as)<N, N, From>(s.nx, s.nx, s.P0, 1, P);
 }
 
 /** Whether an estimate is finite in these types, which may be narrower than its own. */

@@ -60,18 +60,24 @@ KS_DEVICE void ks_grid_sync(void) { cooperative_groups::this_grid().sync(); }
 template <class T> KS_DEVICE T ks_relaxed_load(const T *p) { return *static_cast<const volatile T *>(p); }
 template <class T> KS_DEVICE void ks_relaxed_store(T *p, T value) { *static_cast<volatile T *>(p) = value; }
 
-/** __syncwarp() of the lanes in `mask`, which is known only at run time. For such a mask the compiler compares the
- *  masks of all lanes each time. If all lanes of the warp are active, which takes one instruction to find out, a plain
- *  __syncwarp() is enough. Before compute capability 9.0 the kernels of block-tridiagonal systems have no register left
- *  to find out. */
-KS_DEVICE void ks_lanes_sync(unsigned mask)
+/** Whether all lanes of the warp are here, which takes one instruction to find out. Collectives of some lanes, named by
+ *  a mask that is known only at run time, may be those of the whole warp then; for such a mask the compiler compares
+ *  the masks of all lanes each time. Before compute capability 9.0, where the kernels of block-tridiagonal systems have
+ *  no register left to find out, and on an emulated device the answer is false, known to the compiler. */
+KS_DEVICE bool ks_whole_warp(void)
 {
 #  if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-    __syncwarp(mask);
+    return false;
 #  else
-    if (__activemask() == ~0u) __syncwarp();
-    else __syncwarp(mask);
+    return __activemask() == ~0u;
 #  endif
+}
+
+/** __syncwarp() of the lanes in `mask`, which is known only at run time. */
+KS_DEVICE void ks_lanes_sync(unsigned mask)
+{
+    if (ks_whole_warp()) __syncwarp();
+    else __syncwarp(mask);
 }
 
 /** Return threadIdx.x, read at this place. In a kernel that does several pieces of work in turn, the compiler would
@@ -86,6 +92,7 @@ KS_DEVICE int ks_thread_anew(void)
 }
 #else
 #  include "emulated_kernel.h"
+KS_DEVICE bool ks_whole_warp(void) { return false; }
 KS_DEVICE void ks_lanes_sync(unsigned mask) { __syncwarp(mask); }
 KS_DEVICE int ks_thread_anew(void) { return (int)threadIdx.x; }
 #endif

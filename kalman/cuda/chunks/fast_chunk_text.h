@@ -14,8 +14,7 @@ template <int N, int M> struct KS_T(fast_step) {
 template <int N, int M>
 KS_DEVICE KS_T(ks_chunk_rows) KS_T(fast_rows_of)(KS_T(fast_rows)<N, M> &r)
 {
-    const KS_T(ks_chunk_rows) rows = { r.F, r.u, r.H, r.d, r.y, r.narrow_F, r.narrow_Q, r.narrow_H,
-                                       r.narrow_R };
+    const KS_T(ks_chunk_rows) rows = { r.F, r.u, r.H, r.d, r.y, r.narrow_F, r.Q, r.narrow_H, r.R };
     return rows;
 }
 

@@ -8,8 +8,8 @@
 #include "scan_device.h"
 
 /* KEPT: bytes of shared memory that the driver reserves for each block. A multiprocessor has that much more than the
- * largest block. */
-enum { KEPT = 1024, STAGES = 2 };
+ * largest block. UNIT: a block has a multiple of so many. */
+enum { KEPT = 1024, UNIT = 128, STAGES = 2 };
 
 /* Most bytes from a chunk to the next one, so that the offsets between 32 of them fit an int. */
 static const int64_t MOST_APART = INT32_MAX / 64;
@@ -213,7 +213,8 @@ void ks_chunks_ring(const ks_scan_device *d, ks_pass pass, int blocks, ks_ring *
     /* Blocks that share a multiprocessor: no more than the launch has for each. */
     const int64_t all = (launched + gpu->multiprocessors - 1) / gpu->multiprocessors;
     const int64_t beside = all < blocks ? all : blocks;
-    const int64_t most = ((int64_t)gpu->block_shared + KEPT) / (beside > 0 ? beside : 1) - KEPT - own;
+    const int64_t share = ((int64_t)gpu->block_shared + KEPT) / (beside > 0 ? beside : 1) - KEPT;
+    const int64_t most = share / UNIT * UNIT - own;
     const int64_t room = d->ring_window ? (int64_t)gpu->block_shared - own : most;
     memset(ring, 0, sizeof *ring);
     if (d->fill != (team->lanes ? KS_FILL_BULK : KS_FILL_PIECES)) return;
