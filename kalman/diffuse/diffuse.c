@@ -15,9 +15,16 @@ typedef struct diffuse_run {
     double *loglik;            /* (B) of them */
     /* Estimates of the state at the last of these steps, as prior of the others and as they smooth it. */
     void *mean, *cov, *smoothed_mean, *smoothed_cov;
-    double *numbers;           /* 2 n (n + 1): two of these in double */
+    /* The same from a wider covariance, of series that are not settled; see smooth.c. */
+    void *wide_cov, *wide_smoothed_mean, *wide_smoothed_cov;
+    int wide;                  /* there is such a run */
+    unsigned char *settled;    /* (B) */
+    double *numbers;           /* of numbers_for() */
     void *zeros;
 } diffuse_run;
+
+/* Three estimates and a covariance in double, or what widen() takes. */
+static size_t numbers_for(size_t n) { return 3 * n * (n + 1) + n * n + ks_whiten_scratch((int)n); }
 
 static void carve(ks_carver *carver, diffuse_run *r)
 {
@@ -29,7 +36,11 @@ static void carve(ks_carver *carver, diffuse_run *r)
     r->cov = ks_carve(carver, B * n * n, wide);
     r->smoothed_mean = ks_carve(carver, B * n, wide);
     r->smoothed_cov = ks_carve(carver, B * n * n, narrow);
-    r->numbers = ks_carve(carver, 2 * n * (n + 1), sizeof *r->numbers);
+    r->wide_cov = ks_carve(carver, B * n * n, wide);
+    r->wide_smoothed_mean = ks_carve(carver, B * n, wide);
+    r->wide_smoothed_cov = ks_carve(carver, B * n * n, narrow);
+    r->settled = ks_carve(carver, B, sizeof *r->settled);
+    r->numbers = ks_carve(carver, numbers_for(n), sizeof *r->numbers);
     r->zeros = ks_carve(carver, n * n > m ? n * n : m, sizeof(double));
 }
 
@@ -130,6 +141,20 @@ static void take_numbers(const ks_start *start, const void *from, size_t bytes, 
     ks_start_read(&reader, rows, 0, 1, count, to, count);
 }
 
+/* Whether the later steps of series b can start from P without losing digits, and what they start from if not:
+ * n diag(P) or more. Variances that contracting states leave may be too small for numbers of the covariances. */
+static void widen(diffuse_run *r, int64_t b, const double *P)
+{
+    const int n = r->plan->nx, size = n * n;
+    const double least = r->plan->kernels->number_bytes == sizeof(double) ? 0x1p-900 : 0x1p-100;
+    double *W = r->numbers, *scratch = W + size;
+    r->settled[b] = (unsigned char)ks_start_settled(n, P, W, scratch);
+    memset(W, 0, (size_t)size * sizeof *W);
+    for (int i = 0; i < n; ++i)
+        if (P[i * n + i] > 0) W[i * n + i] = fmax(n * P[i * n + i], least);
+    put_numbers(r->wide_cov, r->plan->mean_bytes, b * size, size, W);
+}
+
 /* Filter the first steps of series b, and keep the state at the last of them. */
 static ks_status filter_start(diffuse_run *r, int64_t b)
 {
@@ -142,6 +167,7 @@ static ks_status filter_start(diffuse_run *r, int64_t b)
     if (status == KS_OK) {
         put_numbers(r->mean, wide, b * n, n, filter.limit.mean);
         put_numbers(r->cov, wide, b * n * n, n * n, filter.limit.cov);
+        widen(r, b, filter.limit.cov);
     }
     r->missing += filter.missing;
     ks_start_filter_free(&filter);
@@ -221,20 +247,70 @@ static ks_status run_later(diffuse_run *r)
     return status;
 }
 
+/* Run the later steps once more, from n diag(P), for what they tell of the state before them. A model that the
+ * sequential method fails for has no such run. */
+static ks_status run_wide(diffuse_run *r)
+{
+    const ks_smooth_plan *plan = r->plan;
+    const size_t n = (size_t)plan->nx;
+    ks_smooth_options options = KS_SMOOTH_OPTIONS_INIT;
+    ks_smooth_plan *wide = NULL;
+    ks_info info = KS_INFO_INIT;
+    options.method = KS_METHOD_SEQUENTIAL;
+    options.outputs = KS_OUT_PRIOR_MEAN | KS_OUT_PRIOR_COV;
+    options.precision = plan->options.precision;
+    options.threads = plan->options.threads;
+    options.tier = plan->options.tier;
+    ks_status status =
+        ks_smooth_plan_create(&wide, plan->context, plan->T - r->steps, plan->B, plan->nx, plan->ny, &options);
+    void *work = status == KS_OK ? ks_allocate(plan->context, ks_smooth_workspace_bytes(wide)) : NULL;
+    if (work) {
+        ks_model model = later_model(r);
+        ks_outputs outputs = KS_OUTPUTS_INIT;
+        model.P0 = ks_blocks_in(r->wide_cov, n * n);
+        outputs.prior_mean = ks_blocks_out(r->wide_smoothed_mean, n);
+        outputs.prior_cov = ks_blocks_out(r->wide_smoothed_cov, n * n);
+        status = ks_smooth_run(wide, &model, later_view(r->y, r->steps, plan->mean_bytes), &outputs, work, &info);
+        r->wide = status == KS_OK;
+    } else status = KS_ENOMEM;
+    ks_release(plan->context, work);
+    ks_smooth_plan_destroy(wide);
+    if (status != KS_ENOMEM && status != KS_ECANCELED) return KS_OK;
+    return r->info->status = status;
+}
+
+static int all_settled(const diffuse_run *r)
+{
+    int all = 1;
+    for (int64_t b = 0; b < r->plan->B; ++b) all &= r->settled[b];
+    return all;
+}
+
+/* An estimate of series b before the later steps, in double: a mean and, behind it, a covariance. */
+static void take_estimate(const diffuse_run *r, int64_t b, const void *mean, const void *cov, size_t bytes, double *to)
+{
+    const int n = r->plan->nx, size = n * n;
+    take_numbers(&r->starts[b], mean, r->plan->mean_bytes, (int64_t)b * n, n, to);
+    take_numbers(&r->starts[b], cov, bytes, (int64_t)b * size, size, to + n);
+}
+
 static ks_status smooth_start(diffuse_run *r, int64_t b)
 {
     const ks_smooth_plan *plan = r->plan;
-    const int n = plan->nx;
-    const int64_t size = (int64_t)n * n;
+    const int n = plan->nx, size = n * n;
     const size_t wide = plan->mean_bytes, narrow = plan->kernels->number_bytes;
     ks_start *start = &r->starts[b];
-    double *before = r->numbers, *before_cov = before + n, *mean = before_cov + size, *cov = mean + n;
-    if (r->steps == plan->T) return ks_start_smooth(start, r->outputs, r->steps, NULL, NULL, NULL, NULL, r->info);
-    take_numbers(start, r->mean, wide, b * n, n, before);
-    take_numbers(start, r->cov, wide, b * size, (int)size, before_cov);
-    take_numbers(start, r->smoothed_mean, wide, b * n, n, mean);
-    take_numbers(start, r->smoothed_cov, narrow, b * size, (int)size, cov);
-    return ks_start_smooth(start, r->outputs, r->steps, before, before_cov, mean, cov, r->info);
+    double *before = r->numbers, *mean = before + n + size, *wide_mean = mean + n + size;
+    double *wide_cov = wide_mean + n + size;
+    if (r->steps == plan->T) return ks_start_smooth(start, r->outputs, r->steps, NULL, NULL, NULL, r->info);
+    take_estimate(r, b, r->mean, r->cov, wide, before);
+    take_estimate(r, b, r->smoothed_mean, r->smoothed_cov, narrow, mean);
+    const ks_start_later later = { before + n, mean, mean + n };
+    if (!r->wide || r->settled[b]) return ks_start_smooth(start, r->outputs, r->steps, before, &later, NULL, r->info);
+    take_estimate(r, b, r->wide_smoothed_mean, r->wide_smoothed_cov, narrow, wide_mean);
+    take_numbers(start, r->wide_cov, wide, (int64_t)b * size, size, wide_cov);
+    const ks_start_later wider = { wide_cov, wide_mean, wide_mean + n };
+    return ks_start_smooth(start, r->outputs, r->steps, before, &later, &wider, r->info);
 }
 
 /* Add what the first steps contribute, which is all there is where no steps follow. */
@@ -274,6 +350,7 @@ static ks_status run_parts(diffuse_run *r)
     const ks_info later = *r->info;
     add_loglik(r);
     if (r->steps == 0 || !smooths(r)) return KS_OK;
+    if (r->steps < r->plan->T && !all_settled(r) && run_wide(r) != KS_OK) return r->info->status;
     if (each(r, smooth_start) != KS_OK) return r->info->status;
     *r->info = later;
     return KS_OK;

@@ -32,10 +32,15 @@ int ks_whiten(int n, const double *P, double *W, double *least, double *scratch)
     return 0;
 }
 
-static int is_settled(const settling *s, const ks_start_filter *f)
+int ks_start_settled(int n, const double *P, double *W, double *scratch)
 {
     double least;
-    return ks_whiten(f->start->n, f->limit.cov, s->W, &least, s->scratch) == 0 && least > SETTLED;
+    return ks_whiten(n, P, W, &least, scratch) == 0 && least > SETTLED;
+}
+
+static int is_settled(const settling *s, const ks_start_filter *f)
+{
+    return ks_start_settled(f->start->n, f->limit.cov, s->W, s->scratch);
 }
 
 static ks_status visit(void *user, ks_start_filter *f, const ks_start_step *step)

@@ -2,7 +2,11 @@
  *
  * What the later steps tell of the state at the last of them is known from their own smoothing, and is given to z as
  * observations of that state: if x is N(a, P) without and N(b, V) with them, and L L' = P, then the eigenvectors of
- * L^-1 V L^-T with the values e are combinations that these tell each with the noise e / (1 - e). */
+ * L^-1 V L^-T with the values e are combinations that these tell each with the noise e / (1 - e).
+ *
+ * Where P is nearly singular, round-off of V, divided by P's smallest eigenvalue, looks like something that is told.
+ * What the later steps tell does not depend on where they start. So they are then run from n diag(P) >= P, too. There
+ * round-off of V is round-off of e, a share 1 / e of what they tell, and nothing beside P^-1 where they tell little. */
 #include "start.h"
 #include "dense.h"
 #include "lapack.h"
@@ -14,7 +18,7 @@ typedef struct smoother {
     ks_smooth_plan *plan;
     ks_start_arrays in;
     double *mean, *cov, *lag, *prior_mean, *prior_cov;
-    double *told;        /* (n, n) x 4 + (n) x 3 and scratch, for those observations             */
+    double *told;        /* numbers of combinations_of(), for those observations                */
     double *K, *inverse; /* (d, d), (d): factor of I - Cov(eta), which is the same at every step */
     double *g;           /* (d): (I - Cov(eta))^-1 E(eta) */
     double *corrected;   /* (n) and (n, n) */
@@ -59,47 +63,84 @@ static ks_status make(smoother *s)
     return KS_OK;
 }
 
-/* The last step: no transition, and observations of what the later steps tell. */
-static int observe_later(smoother *s, const double *before, const double *before_cov, const double *mean,
-                         const double *cov)
+/* The numbers in s->told. */
+typedef struct combinations {
+    double *W, *E, *half, *H, *values, *gap, *white, *scratch;
+} combinations;
+
+static combinations combinations_of(const smoother *s)
 {
+    const int n = s->start->n;
+    combinations c = { .W = s->told };
+    c.E = c.W + n * n;
+    c.half = c.E + n * n;
+    c.H = c.half + n * n;
+    c.values = c.H + n * n;
+    c.gap = c.values + n;
+    c.white = c.gap + n;
+    c.scratch = c.white + n;
+    return c;
+}
+
+/* Rows of H become the combinations that a run of the later steps tells, and `values` their e, the smallest first.
+ * *least: of ks_whiten(). */
+static int combine(const smoother *s, const ks_start_later *later, double *least)
+{
+    const combinations c = combinations_of(s);
+    const int n = s->start->n;
+    if (ks_whiten(n, later->prior_cov, c.W, least, c.scratch) != 0) return -1;
+    ks_mm_f64(n, n, n, c.W, later->cov, c.half);
+    ks_mmt(n, n, n, c.half, c.W, c.E);
+    /* What has no variance has no noise to tell. */
+    for (int i = 0; i < n; ++i)
+        if (ks_dot(n, c.W + i * n, c.W + i * n) == 0) c.E[i * n + i] = 1;
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < i; ++j) c.E[i * n + j] = c.E[j * n + i] = 0.5 * (c.E[i * n + j] + c.E[j * n + i]);
+    if (ks_lapack_syev_f64(n, c.E, c.values, c.scratch) != 0) return -1;
+    ks_mm_f64(n, n, n, c.E, c.W, c.H);
+    return 0;
+}
+
+/* The last step: no transition, and observations of what the later steps tell, by the run that loses less of it. */
+static int observe_later(smoother *s, const double *before, const ks_start_later *later, const ks_start_later *wider)
+{
+    const combinations told = combinations_of(s);
     const int n = s->start->n, N = s->start->N, m = s->entries;
     const size_t at = (size_t)s->steps;
-    double *W = s->told, *E = W + n * n, *half = E + n * n, *H = half + n * n, *values = H + n * n, *gap = values + n;
-    double *white = gap + n, *scratch = white + n;
     double *to_H = s->in.H + at * (size_t)m * (size_t)N, *to_R = s->in.R + at * (size_t)m * (size_t)m;
     double *to_y = s->in.y + at * (size_t)m;
-    double condition;
-    if (ks_whiten(n, before_cov, W, &condition, scratch) != 0) return -1;
-    ks_mm_f64(n, n, n, W, cov, half);
-    ks_mmt(n, n, n, half, W, E);
-    /* What has no variance has no noise to tell. */
-    for (int c = 0; c < n; ++c)
-        if (ks_dot(n, W + c * n, W + c * n) == 0) E[c * n + c] = 1;
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j < i; ++j) E[i * n + j] = E[j * n + i] = 0.5 * (E[i * n + j] + E[j * n + i]);
-    if (ks_lapack_syev_f64(n, E, values, scratch) != 0) return -1;
-    ks_mm_f64(n, n, n, E, W, H);
-    for (int i = 0; i < n; ++i) gap[i] = mean[i] - before[i];
+    double condition, wide;
+    const ks_start_later *from = later;
+    if (combine(s, later, &condition) != 0) return -1;
+    if (wider) {
+        if (combine(s, wider, &wide) == 0 && told.values[0] > condition) from = wider;
+        else if (combine(s, later, &condition) != 0) return -1;
+    }
+    for (int i = 0; i < n; ++i) told.gap[i] = from->mean[i] - before[i];
+    /* Below these there is round-off of 1 - e, and of a mean. A mean moves by the root of 1 - e, so more is seen of it. */
     const double least = s->start->plan->kernels->number_bytes == sizeof(double) ? 0x1p-44 : 0x1p-18;
+    const double moved = s->start->plan->mean_bytes == sizeof(double) ? 0x1p-50 : 0x1p-21;
     for (int c = 0; c < n; ++c) {
-        const double e = values[c] > 0 ? values[c] : 0, told = 1 - e;
-        *white = ks_dot(n, H + c * n, gap);
-        if (!(told > least)) continue;
-        ks_copy_f64(n, H + c * n, to_H + c * N);
-        to_R[c * m + c] = e / told;
-        to_y[c] = *white / told + ks_dot(n, H + c * n, before);
+        const double *h = told.H + c * n, e = told.values[c] > 0 ? told.values[c] : 0;
+        const double gap = ks_dot(n, h, told.gap);
+        double size = 0;
+        for (int i = 0; i < n; ++i) size += fabs(h[i] * before[i]) + fabs(h[i] * from->mean[i]);
+        if (!(1 - e > least) && !(fabs(gap) > moved * size)) continue;
+        const double share = fmax(1 - e, least);
+        ks_copy_f64(n, h, to_H + c * N);
+        to_R[c * m + c] = e / share;
+        to_y[c] = gap / share + ks_dot(n, h, before);
     }
     return 0;
 }
 
-static int fill(smoother *s, const double *before, const double *before_cov, const double *mean, const double *cov)
+static int fill(smoother *s, const double *before, const ks_start_later *later, const ks_start_later *wider)
 {
     ks_start_prior(s->start, &s->in);
     for (int64_t k = 0; k < s->steps; ++k) ks_start_place(s->start, k, k, &s->in);
-    if (!mean) return 0;
+    if (!later) return 0;
     ks_start_stay(s->steps, &s->in);
-    return observe_later(s, before, before_cov, mean, cov);
+    return observe_later(s, before, later, wider);
 }
 
 static ks_status run(smoother *s, ks_info *info)
@@ -204,12 +245,13 @@ static int64_t put(smoother *s, const ks_outputs *o)
 }
 
 ks_status ks_start_smooth(ks_start *start, const ks_outputs *outputs, int64_t steps, const double *before,
-                          const double *before_cov, const double *mean, const double *cov, ks_info *info)
+                          const ks_start_later *later, const ks_start_later *wider, ks_info *info)
 {
     const int most = start->n > start->m ? start->n : start->m;
-    smoother s = { .start = start, .steps = steps, .all = mean ? steps + 1 : steps, .entries = mean ? most : start->m };
+    smoother s = { .start = start, .steps = steps, .all = later ? steps + 1 : steps };
+    s.entries = later ? most : start->m;
     ks_status status = make(&s);
-    if (status == KS_OK && fill(&s, before, before_cov, mean, cov) != 0) {
+    if (status == KS_OK && fill(&s, before, later, wider) != 0) {
         info->array = KS_ARRAY_ESTIMATE;
         status = KS_ENONFINITE;
     }

@@ -165,10 +165,20 @@ ks_status ks_start_keeps_later(const ks_start *start, int64_t end, ks_info *info
  *  digits. */
 ks_status ks_start_settle(ks_start_filter *filter, int64_t told, int64_t *steps, ks_info *info);
 
-/** Smooth steps 0 .. steps - 1, x[steps - 1] given all of y being N(mean, cov), and given y[0..steps-1] N(before,
- *  before_cov): both of n states in double; mean NULL: no steps follow. Writes the plan's smoothed outputs. */
+/** What a run of the later steps makes of the state before them: of N(before, prior_cov) it makes N(mean, cov). All are
+ *  of n states in double. */
+typedef struct ks_start_later {
+    const double *prior_cov, *mean, *cov;
+} ks_start_later;
+
+/** Smooth steps 0 .. steps - 1. before: E(x[steps - 1]) given y[0..steps-1]. later: from the covariance of that state;
+ *  NULL: no steps follow. wider: from a larger one; NULL: there is no such run. Writes the plan's smoothed outputs. */
 ks_status ks_start_smooth(ks_start *start, const ks_outputs *outputs, int64_t steps, const double *before,
-                          const double *before_cov, const double *mean, const double *cov, ks_info *info);
+                          const ks_start_later *later, const ks_start_later *wider, ks_info *info);
+
+/** Whether P (n, n) is far enough from singular for later steps to start from it. W (n, n) and scratch, of
+ *  ks_whiten_scratch() numbers, are used. */
+int ks_start_settled(int n, const double *P, double *W, double *scratch);
 
 /** W (n, n) <- rows that are combinations of states with variance 1 under P (n, n), zero for those without a variance.
  *  *least becomes the smallest eigenvalue of P scaled to correlations. scratch: ks_whiten_scratch() numbers. Returns 0,

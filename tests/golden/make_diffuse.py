@@ -295,8 +295,20 @@ def general_cases():
                            R_diag=[0.0, 0.5], P0_inf_diag=np.ones(3), prior="x1"), dict(T=25, start=[3.0, -1, 2])
 
 
+def contracting_cases():
+    """States that move without noise, each eigenvalue at its own pace: what is left of them soon has correlations that
+    are singular to round-off, in which the first steps end."""
+    free = dict(H=np.ones((1, 3)), R=[[1.0]], Q_diag=np.zeros(3), P0_inf_diag=np.ones(3), prior="x1")
+    yield "contracting", dict(free, F=[[0, -0.4, -0.2], [0, 0.3, -0.3], [0, 0, -0.6]]), dict(
+        T=36, start=[2.0, -1, 3], missing=blanked(36, 1, *range(2, 36, 3)))
+    yield "contracting_fast", dict(free, F=np.diag([0.5, 0.25, 0.125])), dict(T=30, start=[2.0, -1, 3])
+    F = [[-0.2, -0.1, -0.2, 0.1], [0, -0.4, -0.5, 0.4], [-0.4, -0.4, 0.8, -0.3], [-0.5, -0.3, 0.3, -0.3]]
+    yield "contracting_four", dict(F=F, Q_diag=np.zeros(4), H=np.ones((1, 4)), R=[[1.0]], P0_inf_diag=np.ones(4),
+                                   prior="x1"), dict(T=40, start=[2.0, -1, 3, 1])
+
+
 def cases():
-    for family in (published_cases(), trend_cases(), [batch_case()], general_cases()):
+    for family in (published_cases(), trend_cases(), [batch_case()], general_cases(), contracting_cases()):
         for name, model, settings in family:
             arrays = {k: np.asarray(a, float) for k, a in model.items()
                       if k.removesuffix("_diag") in RANK and a is not None}
