@@ -30,19 +30,20 @@ KS_DEVICE void KS_T(ks_mm)(int m, int k, int n, const KS_NUM *A, const KS_NUM *B
     KS_T(ks_mm_add)(m, k, n, A, B, C);
 }
 
-/** C (m, n) plus or minus Aᵀ B with A (k, m), B (k, n). */
+/** C (m, n) plus or minus Aᵀ B with A (k, m), B (k, n). A thread converts its own column, once for all of them. */
 template <class Number>
 KS_DEVICE void KS_T(ks_column_across)(int m, int k, const Number *A, const KS_NUM *B, KS_NUM *C, bool subtracts)
 {
-    ks_columns_show(k, A);
+    KS_NUM own[KS_COLUMNS];
+    KS_UNROLL
+    for (int l = 0; l < k; ++l) own[l] = (KS_NUM)A[l];
+    ks_columns_show(k, own);
     KS_UNROLL
     for (int i = 0; i < m; ++i) {
-        Number a[KS_COLUMNS];
-        KS_NUM sum = C[i];
+        KS_NUM a[KS_COLUMNS], sum = C[i];
         ks_column_get(k, i, a);
         KS_UNROLL
-        for (int l = 0; l < k; ++l)
-            sum = subtracts ? sum - (KS_NUM)a[l] * B[l] : sum + (KS_NUM)a[l] * B[l];
+        for (int l = 0; l < k; ++l) sum = subtracts ? sum - a[l] * B[l] : sum + a[l] * B[l];
         C[i] = sum;
     }
 }
