@@ -265,7 +265,6 @@ static ks_status find_told(gradient_run *g, const ks_start *start, int64_t *told
     if (all) return KS_OK;
     info->array = KS_ARRAY_P0;
     info->fault = KS_FAULT_NOT_FINITE;
-    info->series = start->number;
     return KS_EREFUSED;
 }
 
@@ -290,7 +289,10 @@ static ks_status make_start(gradient_run *g, ks_view P0_inf, int64_t b)
 static ks_status make_starts(gradient_run *g, ks_view P0_inf)
 {
     ks_status status = KS_OK;
-    for (int64_t b = 0; status == KS_OK && b < g->run.plan->B; ++b) status = make_start(g, P0_inf, b);
+    for (int64_t b = 0; status == KS_OK && b < g->run.plan->B; ++b) {
+        status = make_start(g, P0_inf, b);
+        if (status == KS_EREFUSED) g->run.info->series = b;
+    }
     return status;
 }
 

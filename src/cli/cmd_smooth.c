@@ -184,10 +184,13 @@ static ks_exit make_gradient(ks_run *run, void *work, ks_failure *failure)
     ks_status status;
     if (ks_derivatives_run(&run->derivatives, run->plan, run->input, work, &status, &info, failure))
         return failure->code;
-    if (status == KS_EREFUSED && info.array == KS_ARRAY_P0)
-        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: no gradient: the observations%s do not tell all that P0_inf makes "
-                       "infinite, or round-off hides it", run->input->places.file,
-                       run->input->batched ? " of a series" : "");
+    if (status == KS_EREFUSED && info.array == KS_ARRAY_P0) {
+        char series[48] = "";
+        if (run->input->batched) snprintf(series, sizeof series, "series %lld, ", (long long)info.series);
+        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: %sno gradient: %s", run->input->places.file, series,
+                       info.fault == KS_FAULT_NOT_FINITE ? "the observations do not tell all that P0_inf makes infinite"
+                                                         : "round-off hides what the observations tell of P0_inf");
+    }
     return status == KS_OK ? KS_EXIT_DONE : ks_explain_run(status, &info, run->input, run->settings->precision, failure);
 }
 

@@ -18,7 +18,9 @@ static void note_time(const ks_input *input, ks_notes *list)
     for (int64_t k = 1; k < input->T; ++k) {
         const double step = t[k] - t[k - 1];
         if (!(step > 0.0)) {
-            ks_note_add(list, "/t does not increase at step %lld", (long long)k);
+            const int none = isnan(t[k - 1]) || isnan(t[k]);
+            ks_note_add(list, none ? "/t is not a number at step %lld" : "/t does not increase, in double precision, at step "
+                        "%lld", (long long)(none && isnan(t[k - 1]) ? k - 1 : k));
             return;
         }
         if (step < shortest) shortest = step;

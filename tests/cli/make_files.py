@@ -170,6 +170,8 @@ def wrong_content():
     write("out_of_x0", attributes=dict(transition="out-of"), F=np.tile(F, (T, 1, 1)))
     write("t_short", t=np.arange(T - 1.0))
     write("t_irregular", t=np.array([0, 1, 2, 3, 4.005, 5.005]))
+    write("t_back", t=np.array([0, 1, 2, 1.5, 4, 5]))
+    write("t_gap", t=np.array([0, 1, np.nan, 3, 4, 5]))
     write("scale_zero", y_attributes=dict(scale_factor=0.0))
     write("scale_nan", y_attributes=dict(scale_factor=np.nan))
     write("offset_zero", y_attributes=dict(scale_factor=np.float32(1), add_offset=0))

@@ -18,22 +18,38 @@ static golden *model_of(int64_t T, int64_t B, ks_prior prior)
     return model_random((model_spec){ 50, T, B, 3, 2, prior, HAS_OFFSETS | MISSING });
 }
 
+/* States without noise, each of which shrinks at its own pace: the steps after the start run twice. */
+static golden *shrinking(int64_t T, int64_t B)
+{
+    const double F[] = { 0.5, 0, 0, 0, 0.25, 0, 0, 0, 0.125 }, H[] = { 1, 1, 1 };
+    golden *g = model_random((model_spec){ 50, T, B, 3, 1, KS_PRIOR_X0, HAS_OFFSETS | MISSING });
+    memcpy(g->F.f64, F, sizeof F);
+    memcpy(g->H.f64, H, sizeof H);
+    memset(g->Q.f64, 0, sizeof F);
+    return g;
+}
+
+static void same_bits(const golden *g, const method_case *m)
+{
+    diffuse_case one = { .g = g, .P0_inf = identity, .m = m };
+    diffuse_well(&one);
+    for (int threads = 2; threads <= 5; ++threads) {
+        diffuse_case many = { .g = g, .P0_inf = identity, .m = m, .threads = threads };
+        diffuse_well(&many);
+        assert_int_equal(first_different(one.buffers, many.buffers, one.outputs), 0);
+        assert_int_equal(one.steps, many.steps);
+        golden_buffers_free(many.buffers);
+    }
+    golden_buffers_free(one.buffers);
+}
+
 static void same_bits_on_threads(void **state)
 {
     (void)state;
-    golden *g = model_of(301, 3, KS_PRIOR_X0);
-    for (int a = 0; a < all_methods_count; ++a) {
-        diffuse_case one = { .g = g, .P0_inf = identity, .m = &all_methods[a] };
-        diffuse_well(&one);
-        for (int threads = 2; threads <= 5; ++threads) {
-            diffuse_case many = { .g = g, .P0_inf = identity, .m = &all_methods[a], .threads = threads };
-            diffuse_well(&many);
-            assert_int_equal(first_different(one.buffers, many.buffers, one.outputs), 0);
-            assert_int_equal(one.steps, many.steps);
-            golden_buffers_free(many.buffers);
-        }
-        golden_buffers_free(one.buffers);
-    }
+    golden *g = model_of(301, 3, KS_PRIOR_X0), *alone = shrinking(101, 3);
+    for (int a = 0; a < all_methods_count; ++a) same_bits(g, &all_methods[a]);
+    same_bits(alone, &smoother);
+    golden_free(alone);
     golden_free(g);
 }
 
@@ -277,24 +293,30 @@ static void arguments(void **state)
     golden_free(g);
 }
 
+/* Each allocation of a run fails in turn. Returns how many there are. */
+static int64_t each_fails(const golden *g, const method_case *m)
+{
+    failalloc memory = FAILALLOC_INIT;
+    const ks_allocator allocator = failalloc_allocator(&memory);
+    for (memory.fail_at = 1;; ++memory.fail_at) {
+        diffuse_case c = { .g = g, .P0_inf = identity, .m = m, .memory = &allocator };
+        memory.calls = 0;
+        const ks_status status = diffuse_run(&c);
+        golden_buffers_free(c.buffers);
+        assert_int_equal(atomic_load(&memory.live), 0);
+        if (status == KS_OK) return memory.fail_at - 1;
+        assert_int_equal(status, KS_ENOMEM);
+    }
+}
+
 static void memory_fails(void **state)
 {
     (void)state;
-    golden *g = model_of(60, 2, KS_PRIOR_X0);
-    for (int a = 0; a < all_methods_count; ++a) {
-        failalloc memory = FAILALLOC_INIT;
-        const ks_allocator allocator = failalloc_allocator(&memory);
-        for (memory.fail_at = 1;; ++memory.fail_at) {
-            diffuse_case c = { .g = g, .P0_inf = identity, .m = &all_methods[a], .memory = &allocator };
-            memory.calls = 0;
-            const ks_status status = diffuse_run(&c);
-            golden_buffers_free(c.buffers);
-            assert_int_equal(atomic_load(&memory.live), 0);
-            if (status == KS_OK) break;
-            assert_int_equal(status, KS_ENOMEM);
-        }
-        assert_true(memory.fail_at > 8);
-    }
+    golden *g = model_of(60, 2, KS_PRIOR_X0), *alone = shrinking(60, 2);
+    for (int a = 0; a < all_methods_count; ++a) assert_true(each_fails(g, &all_methods[a]) > 7);
+    /* The second run of the later steps has a plan and a workspace of its own. */
+    assert_true(each_fails(alone, &smoother) > each_fails(g, &smoother));
+    golden_free(alone);
     golden_free(g);
 }
 
