@@ -62,9 +62,10 @@ static void print_help(void)
     ks_options_print(options);
     ks_options_print(ks_common_options);
     printf("Numbers may be written as 1e6.\n\n"
-           "GFLOP/s: operations of the sequential method, as `kalscan count` counts them, divided by\n"
-           "the time. GB/s: the least that is read and written, divided by the time. Operations are\n"
-           "not counted for methods for general systems and for --arma.\n"
+           "GFLOP/s: operations of the sequential method, as `kalscan count` counts them, or of block\n"
+           "Cholesky to leading order in n, divided by the time. GB/s: the least that is read and\n"
+           "written, divided by the time. Operations are not counted for methods for general systems\n"
+           "and for --arma.\n"
            "If F, Q, H and R are constant, a method may reuse covariance steps that repeat or have\n"
            "converged; see --steady-state in `kalscan smooth --help`.\n");
     ks_help_exit_codes();

@@ -61,7 +61,7 @@ static void print_help(void)
            "                     time, in many channels: Q dense, R diagonal, first state known\n"
            "                     (Jin, Montoison and Shin, Sec. 4.3); --dt, --q, --r\n"
            "  blocktri           a symmetric positive definite block-tridiagonal system for\n"
-           "                     `kalscan solve`, condition number about 100; --N, --n, --nrhs\n"
+           "                     `kalscan solve`, well conditioned; --N, --n, --nrhs\n"
            "  queue              the stationary equation of an M/M/n+k queue as a general system,\n"
            "                     and its solution; --servers, --capacity, --lambda, --mu, --eta,\n"
            "                     --nu, --plot\n\n"

@@ -2,6 +2,7 @@
  * single-precision factor and refinement. */
 #include "solve_cholesky.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include "kalscan/blocktri_refine.h"
@@ -231,6 +232,23 @@ static ks_status find_norms_of_extremes(ks_solve *run, const ks_blocktri_plan *p
     return status;
 }
 
+/* Return the first right-hand side whose solution single precision has made zero or left few digits, or -1: norms over
+ * all of them do not show it. */
+static int find_vanished(const ks_solve *run)
+{
+    const int64_t rows = run->system->N * run->system->n, sides = run->system->nrhs;
+    const float *x = run->x, *b = run->system->arrays[KS_SYSTEM_B].data;
+    for (int64_t side = 0; side < sides; ++side) {
+        float largest = 0, given = 0;
+        for (int64_t i = side; i < rows * sides; i += sides) {
+            largest = fmaxf(largest, fabsf(x[i]));
+            given = fmaxf(given, fabsf(b[i]));
+        }
+        if (given > 0 && largest < 0x1p12F * FLT_MIN) return (int)side;
+    }
+    return -1;
+}
+
 /* Compute the norms of the system in memory. */
 ks_exit ks_cholesky_judge(ks_solve *run, const ks_blocktri_plan *plan, ks_failure *failure)
 {
@@ -258,6 +276,10 @@ ks_exit ks_cholesky_judge(ks_solve *run, const ks_blocktri_plan *plan, ks_failur
     if (status != KS_OK)
         return ks_fail(failure, KS_EXIT_RESOURCES, "%s: cannot judge the solution: %s",
                        run->system->name, ks_strerror(status));
+    const int vanished = run->data_precision == KS_F32 ? find_vanished(run) : -1;
+    if (vanished >= 0)
+        return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the solution for right-hand side %d is too small for f32; use "
+                       "--precision f64, or multiply b by a power of ten", run->system->name, vanished);
     if (run->backward_error <= most_backward_error(run->data_precision)) return KS_EXIT_DONE;
     return ks_fail(failure, KS_EXIT_NUMERICAL,
                    "%s: the solution has a backward error of %.3g: its numbers are too near the ends of what %s "

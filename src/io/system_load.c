@@ -1,4 +1,6 @@
 /* Reading the blocks of a system, in the precision of the computation. */
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +113,58 @@ static ks_exit load_array(ks_system *system, ks_system_name name, bool lower,
     return failure->code;
 }
 
+/* Least magnitude of the largest entry of a right-hand side in single precision: entries of 2^-12 of it are normal. */
+static const double least_of_side = 0x1p12 * (double)FLT_MIN;
+
+/* The largest magnitude of each right-hand side as it is in the file. */
+static ks_exit find_largest(const ks_system *system, double *largest, ks_failure *failure)
+{
+    const ks_system_array *b = &system->arrays[KS_SYSTEM_B];
+    const bool transposed = system->layout == KS_LAYOUT_FORTRAN;
+    const int64_t block = (int64_t)block_elements(b);
+    ks_slab_walk walk;
+    ks_slab slab;
+    ks_slab_walk_start(&walk, 1, 0, b->blocks, (size_t)block * sizeof(double),
+                       ks_dataset_chunk_steps(&b->dataset, &b->fit), true);
+    double *read = ks_memory_raw(ks_size_product((size_t)ks_slab_walk_rows(&walk), (size_t)block * sizeof *read),
+                                 "reading the system", failure);
+    if (!read) return failure->code;
+    while (ks_slab_walk_next(&walk, &slab) &&
+           !ks_dataset_read(&b->dataset, &b->fit, &slab, H5T_NATIVE_DOUBLE, read, failure))
+        for (int64_t i = 0; i < slab.step_count * block; ++i) {
+            const int64_t at = i % block, side = transposed ? at / b->rows : at % b->columns;
+            if (fabs(read[i]) > largest[side]) largest[side] = fabs(read[i]);
+        }
+    free(read);
+    return failure->code;
+}
+
+/* Refuse right-hand sides that single precision makes zero or leaves few digits. */
+static ks_exit refuse_vanishing(ks_system *system, ks_failure *failure)
+{
+    const ks_system_array *b = &system->arrays[KS_SYSTEM_B];
+    const float *values = b->data;
+    double *largest = ks_memory_zeroed(ks_size_product((size_t)b->columns, sizeof *largest), b->dataset.path, failure);
+    bool small = false;
+    if (!largest) return failure->code;
+    for (int64_t i = 0; i < b->blocks * (int64_t)block_elements(b); ++i) {
+        const double value = fabs((double)values[i]);
+        if (value > largest[i % b->columns]) largest[i % b->columns] = value;
+    }
+    for (int side = 0; side < b->columns; ++side) {
+        small |= largest[side] < least_of_side;
+        largest[side] = 0;
+    }
+    if (small) find_largest(system, largest, failure);
+    for (int side = 0; small && !failure->code && side < b->columns; ++side)
+        if (largest[side] > 0 && largest[side] < least_of_side)
+            ks_problem_add(&system->problems, "%s: %s: the largest entry of right-hand side %d is %g, too small for "
+                           "single precision, expected at least %.3g (--precision f64 takes it)", b->dataset.file,
+                           b->dataset.path, side, largest[side], least_of_side);
+    free(largest);
+    return failure->code;
+}
+
 ks_exit ks_system_load(ks_system *system, ks_precision precision, bool lower,
                        ks_io_progress progress, void *user, ks_failure *failure)
 {
@@ -124,5 +178,8 @@ ks_exit ks_system_load(ks_system *system, ks_precision precision, bool lower,
             return failure->code;
     for (int side = 0; side < 2; ++side)
         if (ks_system_load_triples(system, side, failure)) return failure->code;
+    const ks_system_array *b = &system->arrays[KS_SYSTEM_B];
+    if (precision == KS_F32 && b->dataset.id >= 0 && b->blocks > 0 && system->problems.count == 0)
+        return refuse_vanishing(system, failure);
     return KS_EXIT_DONE;
 }
