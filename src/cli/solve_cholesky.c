@@ -2,7 +2,6 @@
  * single-precision factor and refinement. */
 #include "solve_cholesky.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include "kalscan/blocktri_refine.h"
@@ -244,7 +243,7 @@ static int find_vanished(const ks_solve *run)
             largest = fmaxf(largest, fabsf(x[i]));
             given = fmaxf(given, fabsf(b[i]));
         }
-        if (given > 0 && largest < 0x1p12F * FLT_MIN) return (int)side;
+        if (given > 0 && largest < KS_LEAST_OF_SIDE) return (int)side;
     }
     return -1;
 }

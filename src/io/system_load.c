@@ -1,5 +1,4 @@
 /* Reading the blocks of a system, in the precision of the computation. */
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,9 +112,6 @@ static ks_exit load_array(ks_system *system, ks_system_name name, bool lower,
     return failure->code;
 }
 
-/* Least magnitude of the largest entry of a right-hand side in single precision: entries of 2^-12 of it are normal. */
-static const double least_of_side = 0x1p12 * (double)FLT_MIN;
-
 /* The largest magnitude of each right-hand side as it is in the file. */
 static ks_exit find_largest(const ks_system *system, double *largest, ks_failure *failure)
 {
@@ -152,15 +148,15 @@ static ks_exit refuse_vanishing(ks_system *system, ks_failure *failure)
         if (value > largest[i % b->columns]) largest[i % b->columns] = value;
     }
     for (int side = 0; side < b->columns; ++side) {
-        small |= largest[side] < least_of_side;
+        small |= largest[side] < (double)KS_LEAST_OF_SIDE;
         largest[side] = 0;
     }
     if (small) find_largest(system, largest, failure);
     for (int side = 0; small && !failure->code && side < b->columns; ++side)
-        if (largest[side] > 0 && largest[side] < least_of_side)
+        if (largest[side] > 0 && largest[side] < (double)KS_LEAST_OF_SIDE)
             ks_problem_add(&system->problems, "%s: %s: the largest entry of right-hand side %d is %g, too small for "
                            "single precision, expected at least %.3g (--precision f64 takes it)", b->dataset.file,
-                           b->dataset.path, side, largest[side], least_of_side);
+                           b->dataset.path, side, largest[side], (double)KS_LEAST_OF_SIDE);
     free(largest);
     return failure->code;
 }

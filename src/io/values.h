@@ -2,6 +2,7 @@
 #ifndef KS_IO_VALUES_H
 #define KS_IO_VALUES_H
 
+#include <float.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "kalscan/number.h"
@@ -32,5 +33,9 @@ const char *ks_not_finite_text(ks_precision precision, const void *data, int64_t
 /** Transpose blocks of (columns, rows) to (rows, columns). */
 void ks_transpose_blocks(size_t number, int rows, int columns, int64_t blocks, const char *from,
                          char *to);
+
+/** Least magnitude of the largest of numbers in single precision that belong together, as those of a right-hand side:
+ *  numbers of 2^-12 of it are normal. */
+#define KS_LEAST_OF_SIDE (0x1p12F * FLT_MIN)
 
 #endif
