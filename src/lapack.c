@@ -64,3 +64,13 @@ int ks_lapack_gttrf_f64(int n, double *dl, double *d, double *du, double *du2, i
 {
     return LAPACKE_dgttrf_work(n, dl, d, du, du2, pivots);
 }
+
+int ks_lapack_gbtrf_f64(int n, int below, int above, double *band, int ld, int *pivots)
+{
+    return LAPACKE_dgbtrf_work(LAPACK_COL_MAJOR, n, n, below, above, band, ld, pivots);
+}
+
+void ks_lapack_gbtrs_f64(int n, int below, int above, const double *band, int ld, const int *pivots, double *x)
+{
+    LAPACKE_dgbtrs_work(LAPACK_COL_MAJOR, 'N', n, below, above, 1, band, ld, pivots, x, n);
+}

@@ -43,4 +43,12 @@ void ks_lapack_getrs_f64(int n, int m, const double *LU, int lda, const int *piv
  *  their second super-diagonal. Returns 0, or 1 + the row of a zero pivot. */
 int ks_lapack_gttrf_f64(int n, double *dl, double *d, double *du, double *du2, int *pivots);
 
+/** Factor a band of A (n, n), of `below` diagonals below the main one and `above` over it, into P L U in place. Entry
+ *  (r, c) is at [below + above + r - c + c ld], ld >= 2 below + above + 1; the first `below` numbers of a column are for
+ *  the factor. Returns 0, or 1 + the row of a zero pivot. */
+int ks_lapack_gbtrf_f64(int n, int below, int above, double *band, int ld, int *pivots);
+
+/** x (n) <- A^-1 x. */
+void ks_lapack_gbtrs_f64(int n, int below, int above, const double *band, int ld, const int *pivots, double *x);
+
 #endif

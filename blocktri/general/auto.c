@@ -10,7 +10,7 @@ static const double part_of_best = 0.5;
  * Krylov method converges as fast as before or faster. */
 enum { LEAST_STEPS = 4 };
 static const double far_enough = 1e-5;
-/* Largest relative residual for which low-rank LU has kept enough digits for refinement. */
+/* Largest relative residual for which elimination has kept enough digits for refinement. */
 static const double eliminated = 1e-8;
 
 /* Counts of the numbers of the matrix that an iteration reads. */
@@ -59,6 +59,11 @@ double ks_gb_predicted(int64_t N, int n, const ks_general_matrix *matrix,
         const double r = ks_gb_rank(N, n, matrix, &reversed), alone = sweep * workers / (double)N;
         return factor + (double)N * (100 + r * (2.5 * alone + 0.5 * r * m + 0.1 * r * r) +
                                      columns * (50 + 1.5 * alone + r * (m + r)));
+    }
+    case KS_BANDED_LU: {
+        const ks_gb_band band = ks_gb_band_of(N, n, matrix);
+        const double below = (double)band.below, width = below + (double)band.above;
+        return s.rows * (40 + 2 * below * width / rate_of(below) + columns * (35 + 2 * (below + width)));
     }
     case KS_BLOCK_GAUSS_SEIDEL:  /* sweeps are pipelined: this gains on one thread, but little on more */
         return factor + steps * sweep * (workers > 1 ? 0.7 * workers : 0.87);
@@ -139,15 +144,15 @@ static ks_status attempt(trials *t, ks_general_method method)
     return status;
 }
 
-/* Try low-rank LU if it is predicted to be the fastest. Its residual shows whether it keeps enough digits. */
-static ks_status eliminate(trials *t)
+/* Try a direct method if it is predicted to be the fastest. Its residual shows whether it keeps enough digits. */
+static ks_status eliminate(trials *t, ks_general_method method)
 {
-    const double nanoseconds = predict(t, KS_LOW_RANK_LU, 0);
+    const double nanoseconds = predict(t, method, 0);
     ks_general_options options = *t->options;
     ks_general_plan *plan;
     ks_general_report report = KS_GENERAL_REPORT_INIT;
     if (!(nanoseconds < t->best)) return KS_OK;
-    options.method = KS_LOW_RANK_LU;
+    options.method = method;
     options.stop = KS_STOP_RESIDUAL;
     ks_status status = ks_general_plan_create(&plan, t->context, t->N, t->n, t->matrix, &options);
     if (status != KS_OK) return status;
@@ -156,7 +161,7 @@ static ks_status eliminate(trials *t)
         status = KS_ENOMEM;
     } else if (ks_general_factorize(plan, t->matrix, factor, work, NULL) == KS_OK) {
         ks_gb_attempt(plan, t->matrix, factor, t->b, work, &report);
-        if (report.relative_residual <= eliminated) offer(t, KS_LOW_RANK_LU, nanoseconds);
+        if (report.relative_residual <= eliminated) offer(t, method, nanoseconds);
     }
     ks_release(t->context, work);
     ks_release(t->context, factor);
@@ -207,20 +212,23 @@ ks_status ks_gb_choose(ks_context *context, int64_t N, int n, const ks_general_m
                        ks_general_options *options)
 {
     trials t = { .context = context, .N = N, .n = n, .matrix = matrix, .options = options,
-                 .columns = options->columns, .best = HUGE_VAL, .workers = 1 };
+                 .columns = options->columns, .best = HUGE_VAL, .method = KS_BLOCK_LU, .workers = 1 };
     ks_general_method krylov = KS_GENERAL_AUTO;
     ks_status status = prepare(&t, &krylov);
     if (status == KS_OK) status = take_sample(&t);
-    if (status == KS_OK) {
+    const ks_gb_band band = ks_gb_band_of(N, n, matrix);
+    if (ks_gb_band_countable(N, n, &band)) offer(&t, KS_BANDED_LU, predict(&t, KS_BANDED_LU, 0));
+    if (krylov != KS_GENERAL_AUTO) {
         offer(&t, KS_BLOCK_LU, predict(&t, KS_BLOCK_LU, 0));
         offer(&t, KS_BLOCK_CYCLIC_REDUCTION, predict(&t, KS_BLOCK_CYCLIC_REDUCTION, 0));
-        /* All other methods need factors of the diagonal blocks. */
-        if (krylov != KS_GENERAL_AUTO) {
-            status = eliminate(&t);
-            if (status == KS_OK) status = attempt(&t, krylov);
-            if (status == KS_OK)
-                status = attempt(&t, t.workers > 1 ? KS_RED_BLACK : KS_BLOCK_GAUSS_SEIDEL);
-        }
+        if (status == KS_OK) status = eliminate(&t, KS_LOW_RANK_LU);
+        if (status == KS_OK) status = attempt(&t, krylov);
+        if (status == KS_OK) status = attempt(&t, t.workers > 1 ? KS_RED_BLACK : KS_BLOCK_GAUSS_SEIDEL);
+    } else {
+        /* All other methods need factors of the diagonal blocks, and with one of them singular these two may find no
+         * pivot either. */
+        if (status == KS_OK) status = eliminate(&t, KS_BLOCK_LU);
+        if (status == KS_OK) status = eliminate(&t, KS_BLOCK_CYCLIC_REDUCTION);
     }
     ks_release(context, t.b);
     ks_release(context, t.factor);

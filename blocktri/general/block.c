@@ -3,16 +3,13 @@
 #include "general_plan.h"
 #include "reach.h"
 
-static void unpack(int n, const ks_general_block *block, int64_t down, int64_t right, double *out)
+void ks_gb_place(int n, const ks_general_block *block, int64_t down, int64_t right, double *out)
 {
     const int64_t m = n;
     if (block->format == KS_BLOCK_DENSE) {
         for (int64_t r = 0; r < m; ++r)
             for (int64_t c = 0; c < m; ++c) out[r * down + c * right] = block->values[r * m + c];
-        return;
-    }
-    memset(out, 0, (size_t)(m * m) * sizeof *out);
-    if (block->format == KS_BLOCK_DIA) {
+    } else if (block->format == KS_BLOCK_DIA) {
         for (int64_t r = 0; r < m; ++r)
             for (int64_t d = -1; d <= 1; ++d)
                 if (r + d >= 0 && r + d < m)
@@ -25,6 +22,12 @@ static void unpack(int n, const ks_general_block *block, int64_t down, int64_t r
             for (int32_t e = block->rows[r]; e < block->rows[r + 1]; ++e)
                 out[r * down + block->cols[e] * right] = block->values[e];
     }
+}
+
+static void unpack(int n, const ks_general_block *block, int64_t down, int64_t right, double *out)
+{
+    if (block->format != KS_BLOCK_DENSE) memset(out, 0, (size_t)n * (size_t)n * sizeof *out);
+    ks_gb_place(n, block, down, right, out);
 }
 
 void ks_general_block_unpack(int n, const ks_general_block *block, double *dense)

@@ -29,8 +29,7 @@ int64_t ks_gb_diagonal_numbers(ks_block_solver solver, int n, ks_block_format fo
     }
 }
 
-/* Whether a pivot cannot be divided by. A NaN anywhere in the block reaches the last pivot. */
-static int unusable(double pivot) { return pivot == 0 || !isfinite(pivot) || !isfinite(1 / pivot); }
+int ks_gb_unusable(double pivot) { return pivot == 0 || !isfinite(pivot) || !isfinite(1 / pivot); }
 
 int ks_gb_dense_factor(int n, double *A, int *pivots)
 {
@@ -39,7 +38,7 @@ int ks_gb_dense_factor(int n, double *A, int *pivots)
     if (n > 1) ks_lapack_getrf_f64(n, A, n, pivots);
     else pivots[0] = 1;
     for (int r = 0; r < n; ++r)
-        if (unusable(A[(int64_t)r * n + r])) return r;
+        if (ks_gb_unusable(A[(int64_t)r * n + r])) return r;
     return -1;
 }
 
@@ -57,7 +56,7 @@ static int factor_pivoted(int n, const double *dia, double *f)
         if (!isfinite(d[r]) || !isfinite(dl[r]) || !isfinite(du[r])) return r;
     ks_lapack_gttrf_f64(n, dl, d, du, du2, (int *)(f + 4 * m));
     for (int r = 0; r < n; ++r) {
-        if (unusable(d[r])) return r;
+        if (ks_gb_unusable(d[r])) return r;
         d[r] = 1 / d[r];
     }
     return -1;

@@ -7,6 +7,11 @@
 #include "kernels.h"
 #include "pool.h"
 
+/** The diagonals of a matrix that may hold entries, below the main one and above it. */
+typedef struct ks_gb_band {
+    int64_t below, above;
+} ks_gb_band;
+
 struct ks_general_plan {
     ks_context *context;
     int64_t N;
@@ -18,12 +23,13 @@ struct ks_general_plan {
     size_t factor_bytes, workspace;
     int64_t numbers;             /* numbers in the factor, before the kinds or pivots           */
     int rank, reversed;          /* low-rank LU: columns of E; whether it begins with the last block */
+    ks_gb_band band;             /* banded LU                                                   */
     ks_gpu *gpu;                 /* the device that it runs on, or NULL                         */
     int64_t *shapes;             /* of the blocks of the planned matrix, see ks_gb_shapes()     */
     int64_t offset[];            /* N + 1 offsets of the diagonal blocks' factors, unless dense; then the shapes */
 };
 
-/** Whether blocks are eliminated as dense ones. All other methods factor the diagonal blocks in their own format. */
+/** Whether blocks are eliminated as dense ones. */
 static inline int ks_gb_dense(ks_general_method method)
 {
     return method == KS_BLOCK_LU || method == KS_BLOCK_CYCLIC_REDUCTION;
@@ -31,7 +37,13 @@ static inline int ks_gb_dense(ks_general_method method)
 
 static inline int ks_gb_direct(ks_general_method method)
 {
-    return ks_gb_dense(method) || method == KS_LOW_RANK_LU;
+    return ks_gb_dense(method) || method == KS_LOW_RANK_LU || method == KS_BANDED_LU;
+}
+
+/** Whether the diagonal blocks are factored by themselves, in their own format. */
+static inline int ks_gb_by_blocks(ks_general_method method)
+{
+    return !ks_gb_dense(method) && method != KS_BANDED_LU;
 }
 
 static inline int ks_gb_stationary(ks_general_method method)
@@ -121,6 +133,16 @@ int64_t ks_gb_cyclic_factor(const ks_general_plan *plan, const ks_general_matrix
                             double *factor, int *pivots, double *scratch, int *pivot);
 void ks_gb_cyclic_solve(ks_gb_run *run, const double *factor, const int *pivots);
 
+/** Return the band that holds all entries, by the formats and indices of the blocks. */
+ks_gb_band ks_gb_band_of(int64_t N, int n, const ks_general_matrix *matrix);
+/** Return the numbers of a column of the factor. */
+int64_t ks_gb_band_column(const ks_gb_band *band);
+/** Whether LAPACK, which counts in 32 bits, can factor a matrix of N n rows with this band. */
+int ks_gb_band_countable(int64_t N, int n, const ks_gb_band *band);
+int64_t ks_gb_banded_factor(const ks_general_plan *plan, const ks_general_matrix *matrix, double *factor, int *pivots,
+                            int *pivot);
+void ks_gb_banded_solve(ks_gb_run *run, const double *factor, const int *pivots);
+
 /** Return the largest number of columns with entries of a block of U, or of L if that is smaller; then *reversed is 1.
  *  A number above KS_GB_FEW_COLUMNS is returned as n. */
 enum { KS_GB_FEW_COLUMNS = 64 };
@@ -141,6 +163,12 @@ int64_t ks_gb_diagonal_numbers(ks_block_solver solver, int n, ks_block_format fo
 /** LU with partial pivoting of a column-major block in place. Return -1, or the row whose pivot is zero or not
  *  finite. */
 int ks_gb_dense_factor(int n, double *A, int *pivots);
+
+/** Whether a pivot cannot be divided by. A NaN anywhere in a dense block reaches the last pivot. */
+int ks_gb_unusable(double pivot);
+
+/** Write the entries of a block, (r, c) to out[r down + c right]. Between those of a sparse block nothing is written. */
+void ks_gb_place(int n, const ks_general_block *block, int64_t down, int64_t right, double *out);
 
 /** Write a block as column-major. */
 void ks_gb_columns(int n, const ks_general_block *block, double *columns);

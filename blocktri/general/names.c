@@ -15,6 +15,7 @@ const char *ks_general_method_name(ks_general_method method)
     case KS_BLOCK_LU: return "block-lu";
     case KS_BLOCK_CYCLIC_REDUCTION: return "block-cyclic-reduction";
     case KS_LOW_RANK_LU: return "low-rank-lu";
+    case KS_BANDED_LU: return "banded-lu";
     }
     return NULL;
 }

@@ -50,6 +50,9 @@ static void measure(ks_general_plan *plan, const ks_general_matrix *matrix)
     } else if (plan->options.method == KS_BLOCK_CYCLIC_REDUCTION) {
         plan->numbers = ks_gb_cyclic_numbers(plan->N, plan->n);
         after = N * (n + 1) * sizeof(int);
+    } else if (plan->options.method == KS_BANDED_LU) {
+        plan->numbers = plan->N * plan->n * ks_gb_band_column(&plan->band);
+        after = N * n * sizeof(int);
     } else {
         plan->offset[0] = 0;
         for (int64_t j = 0; j < plan->N; ++j)
@@ -70,12 +73,13 @@ static void measure(ks_general_plan *plan, const ks_general_matrix *matrix)
     plan->workspace = ks_carved_bytes(&carver);
 }
 
-/* Whether the size of the largest factor does not overflow: five dense blocks for each diagonal one, or
- * 43 vectors of parallel cyclic reduction. */
-static int addressable(int64_t N, int n, const ks_general_matrix *matrix, int dense)
+/* Whether the size of the largest factor does not overflow: a band, or five dense blocks for each diagonal one, or 43
+ * vectors of parallel cyclic reduction. */
+static int addressable(int64_t N, int n, const ks_general_matrix *matrix, int dense, const ks_gb_band *band)
 {
     const int64_t m = n, most = PTRDIFF_MAX / 1024;
     if (m > most / 64 / N) return 0;
+    if (band) return m * N <= most / ks_gb_band_column(band);
     for (int64_t j = 0; j < N && !dense; ++j) dense = matrix->D[j].format == KS_BLOCK_DENSE;
     return !dense || m * N <= most / m;
 }
@@ -115,10 +119,15 @@ static ks_status create(ks_general_plan **out, ks_context *context, int64_t N, i
     *out = NULL;
     int reversed = 0;
     const int low_rank = options->method == KS_LOW_RANK_LU, rank = low_rank ? ks_gb_rank(N, n, matrix, &reversed) : 0;
-    if (!addressable(N, n, matrix, ks_gb_dense(options->method) || rank > KS_GB_FEW_COLUMNS)) return KS_ENOMEM;
+    const int banded = options->method == KS_BANDED_LU;
+    ks_gb_band band = { 0, 0 };
+    if (banded) band = ks_gb_band_of(N, n, matrix);
+    if (banded && !ks_gb_band_countable(N, n, &band)) return KS_EREFUSED;
+    if (!addressable(N, n, matrix, ks_gb_dense(options->method) || rank > KS_GB_FEW_COLUMNS, banded ? &band : NULL))
+        return KS_ENOMEM;
     const ks_gb_kernels *kernels = ks_gb_kernels_of(options->tier);
     if (!kernels) return KS_EUNAVAILABLE;
-    const size_t offsets = ks_gb_dense(options->method) ? 0 : (size_t)N + 1;
+    const size_t offsets = ks_gb_by_blocks(options->method) ? (size_t)N + 1 : 0;
     const size_t shapes = 3 * (size_t)N - 2;
     ks_general_plan *plan = ks_allocate(context, sizeof *plan + (offsets + shapes) * sizeof *plan->offset);
     if (!plan) return KS_ENOMEM;
@@ -132,6 +141,7 @@ static ks_status create(ks_general_plan **out, ks_context *context, int64_t N, i
     plan->gpu = NULL;
     plan->rank = rank;
     plan->reversed = reversed;
+    plan->band = band;
     plan->chunk = n >= ROWS_OF_A_TASK ? 1 : ROWS_OF_A_TASK / n;
     plan->chunks = (N + plan->chunk - 1) / plan->chunk;
     plan->workers = ks_workers(context, options->threads,

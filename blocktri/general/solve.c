@@ -56,9 +56,14 @@ static int is_symmetric(ks_gb_run *run)
     return 1;
 }
 
-static int rank_fits(const ks_general_plan *plan, const ks_general_matrix *matrix)
+/* Whether entries are in no more columns, or no farther from the diagonal, than was planned for. */
+static int entries_fit(const ks_general_plan *plan, const ks_general_matrix *matrix)
 {
     int reversed;
+    if (plan->options.method == KS_BANDED_LU) {
+        const ks_gb_band band = ks_gb_band_of(plan->N, plan->n, matrix);
+        return band.below <= plan->band.below && band.above <= plan->band.above;
+    }
     if (plan->options.method != KS_LOW_RANK_LU) return 1;
     const int rank = ks_gb_rank(plan->N, plan->n, matrix, &reversed);
     return rank <= plan->rank && reversed == plan->reversed;
@@ -68,7 +73,7 @@ static ks_status factorize(const ks_general_plan *plan, const ks_general_matrix 
                            void *factor, void *work, ks_general_report *report)
 {
     if (!valid_matrix(plan, matrix) || !valid_memory(factor) || !valid_memory(work) ||
-        !rank_fits(plan, matrix))
+        !entries_fit(plan, matrix))
         return KS_EINVAL;
     ks_carver carver = ks_carver_at(work);
     ks_gb_run run = start(plan, matrix, factor, &carver);
@@ -81,6 +86,8 @@ static ks_status factorize(const ks_general_plan *plan, const ks_general_matrix 
         block = ks_gb_cyclic_factor(plan, matrix, factor, after, run.scratch, &pivot);
     else if (plan->options.method == KS_LOW_RANK_LU)
         block = ks_gb_low_rank_factor(&run, matrix, factor, after, &pivot);
+    else if (plan->options.method == KS_BANDED_LU)
+        block = ks_gb_banded_factor(plan, matrix, factor, after, &pivot);
     else
         block = ks_gb_diagonal_factor(plan, matrix, factor, after, run.scratch, &pivot);
     ks_status status = KS_OK;
@@ -135,6 +142,7 @@ static void run_method(ks_gb_run *run, const void *factor, ks_general_report *re
     case KS_BLOCK_LU: ks_gb_lu_solve(run, factor, after); break;
     case KS_BLOCK_CYCLIC_REDUCTION: ks_gb_cyclic_solve(run, factor, after); break;
     case KS_LOW_RANK_LU: ks_gb_low_rank_solve(run, factor); break;
+    case KS_BANDED_LU: ks_gb_banded_solve(run, factor, after); break;
     default: ks_gb_stationary_run(run, report); break;
     }
 }

@@ -68,11 +68,14 @@ KS_BEGIN_DECLS
 
 /** Methods.
  *
- *  KS_GENERAL_AUTO chooses by sizes, formats and numbers, with a few steps of the methods that may be fastest.
+ *  KS_GENERAL_AUTO chooses by sizes, formats and numbers, with a few steps of the methods that may be fastest. What it
+ *  chooses may still fail, in ks_general_factorize() or ks_general_solve(), where KS_BANDED_LU does not.
  *  KS_BLOCK_GAUSS_SEIDEL runs up to 16 sweeps on as many threads, each two blocks behind the previous one. KS_RED_BLACK
- *  converges like it and is as parallel as KS_BLOCK_JACOBI. KS_BLOCK_LU runs on one thread, but for the products of its
- *  residual. KS_LOW_RANK_LU is for L or U with entries in few columns: its Schur complements are the diagonal blocks
- *  with corrections of low rank, which the Woodbury formula solves. */
+ *  converges like it and is as parallel as KS_BLOCK_JACOBI. KS_BLOCK_LU and KS_BANDED_LU run on one thread, but for the
+ *  products of their residuals. KS_LOW_RANK_LU is for L or U with entries in few columns: its Schur complements are the
+ *  diagonal blocks with corrections of low rank, which the Woodbury formula solves. KS_BANDED_LU alone takes its pivots
+ *  across blocks, so that neither a diagonal block nor its Schur complement need be regular. It takes 6 n numbers a row
+ *  where KS_BLOCK_LU takes 2 n, fewer if blocks are sparse, and fewer than 2^31 rows. */
 typedef enum ks_general_method {
     KS_GENERAL_AUTO = 0,         /**< the library chooses */
     KS_BLOCK_JACOBI = 1,         /**< HBISA eq. 6: all blocks at once */
@@ -83,9 +86,10 @@ typedef enum ks_general_method {
     KS_CG = 6,                   /**< conjugate gradients preconditioned by D; symmetric positive definite systems */
     KS_BLOCK_LU = 7,             /**< direct: first to last block, pivots within blocks */
     KS_BLOCK_CYCLIC_REDUCTION = 8, /**< direct: every other block, then every other one left */
-    KS_LOW_RANK_LU = 9           /**< direct: block LU with corrections of low rank */
+    KS_LOW_RANK_LU = 9,          /**< direct: block LU with corrections of low rank */
+    KS_BANDED_LU = 10            /**< direct: the whole matrix as a band, pivots across blocks */
 } ks_general_method;
-#define KS_GENERAL_METHODS 10
+#define KS_GENERAL_METHODS 11
 
 /** Return the method's name on the command line, such as "block-jacobi". Static storage; NULL for an unknown value. */
 KS_API const char *ks_general_method_name(ks_general_method method);
@@ -284,7 +288,8 @@ typedef struct ks_general_plan ks_general_plan;
  *  - KS_EINVAL: out is NULL, or an argument or option is not valid: ks_general_plan_invalid() names it.
  *  - KS_ENOMEM: out of memory, or a size in bytes overflows.
  *  - KS_EUNAVAILABLE: the processor lacks the tier.
- *  - KS_EREFUSED, with KS_BACKEND_CUDA: a device does not run this, see ks_general_options.
+ *  - KS_EREFUSED: the method is KS_BANDED_LU, and N n or the numbers of a column of its factor, at most 6 n - 2, are
+ *    2^31 or more; or, with KS_BACKEND_CUDA, a device does not run this, see ks_general_options.
  *  - KS_ENODEV, with KS_BACKEND_CUDA: no such device, no driver, or the library is built without the back end.
  *  - KS_EDEVICE, with KS_BACKEND_CUDA: the device failed. */
 KS_API KS_MUST_CHECK ks_status ks_general_plan_create(ks_general_plan **out, ks_context *context,
@@ -334,9 +339,10 @@ KS_API size_t ks_general_iteration_bytes(const ks_general_plan *plan,
  *
  *  Errors:
  *  - KS_EINVAL: an argument is NULL or misaligned, report->size is wrong, a format or count is not the planned one, an
- *    array of a block is missing, or L and U have entries in more columns than KS_LOW_RANK_LU was planned for.
- *  - KS_ESINGULAR: a diagonal block, or its Schur complement in direct methods, has a zero pivot or is not finite; the
- *    report names it.
+ *    array of a block is missing, or L and U have entries in more columns than KS_LOW_RANK_LU was planned for, or
+ *    farther from the diagonal than KS_BANDED_LU was.
+ *  - KS_ESINGULAR: a diagonal block, its Schur complement in direct methods, or for KS_BANDED_LU the matrix has a zero
+ *    pivot or is not finite; the report names it.
  *  - KS_EREFUSED: the method is CG, the matrix is not symmetric, and any_matrix is 0. */
 KS_API KS_MUST_CHECK ks_status ks_general_factorize(const ks_general_plan *plan,
                                                     const ks_general_matrix *matrix, void *factor,
@@ -352,7 +358,7 @@ KS_API KS_MUST_CHECK ks_status ks_general_factorize(const ks_general_plan *plan,
  *  Errors:
  *  - KS_EINVAL: as for ks_general_factorize(); or nrhs is below 1, or a stride is not valid.
  *  - KS_ENOTCONVERGED: an iteration did not converge, see report.end; or the backward error of a direct method stays
- *    above 1e-10, since pivots within blocks lost too many digits.
+ *    above 1e-10, since its pivots lost too many digits.
  *  - KS_ENONFINITE: b contains NaN or Inf; the solution of a direct method is not finite; or a solution overflows in
  *    the units of b. For NaN and Inf in b, report.end of an iterative method is KS_END_DIVERGED.
  *  - KS_ENOMEM, on a device: out of memory on the host or the device.

@@ -246,14 +246,6 @@ static ks_exit open_system(ks_solve *run, ks_failure *failure)
     return run->solver->plan(run, failure);
 }
 
-/* Check the memory before anything is read, so that a run that cannot fit fails at once. */
-static ks_exit check_memory(const ks_solve *run, ks_failure *failure)
-{
-    const size_t total = ks_size_sum(ks_size_sum(run->system_bytes, run->factor_bytes),
-                                     ks_size_sum(run->result_bytes, run->work_bytes));
-    return ks_memory_check(total, "the computation (--dry-run tells its parts)", failure);
-}
-
 /* The size of a compressed file is not known in advance. */
 static ks_exit check_room(const ks_solve *run, ks_failure *failure)
 {
@@ -288,7 +280,7 @@ static ks_exit run_steps(ks_solve *run, ks_failure *failure)
         if (read_system(run, failure) == KS_EXIT_DONE && run->solver->settle) run->solver->settle(run, failure);
         tell = failure->code == KS_EXIT_DONE || failure->code == KS_EXIT_RESOURCES;
         check_room(run, failure);
-    } else if (check_memory(run, failure) == KS_EXIT_DONE &&
+    } else if (ks_solve_check_memory(run, failure) == KS_EXIT_DONE && /* before anything is read: fail at once */
                check_room(run, failure) == KS_EXIT_DONE &&
                read_system(run, failure) == KS_EXIT_DONE) {
         ks_progress_phase(&run->progress, "compute");

@@ -91,6 +91,12 @@ double ks_relative_residual(const ks_blocktri_norms *norms);
 /** Return ||A x - b|| / (||A|| ||x|| + ||b||); 0 if the residual is 0. */
 double ks_backward_error(const ks_blocktri_norms *norms);
 
+/** Return the bytes of all parts of the run; SIZE_MAX if size_t overflows. */
+size_t ks_solve_bytes(const ks_solve *run);
+
+/** Fail (KS_EXIT_RESOURCES) if they do not fit in memory. */
+ks_exit ks_solve_check_memory(const ks_solve *run, ks_failure *failure);
+
 /** Return the bytes of the output, before compression; SIZE_MAX if size_t overflows. */
 size_t ks_solve_disk_bytes(const ks_solve *run);
 

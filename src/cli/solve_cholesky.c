@@ -3,9 +3,11 @@
 #include "solve_cholesky.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "kalscan/blocktri_refine.h"
 #include "memory.h"
+#include "solve_go_on.h"
 #include "values.h"
 
 /* If refinement ends above this, it has not made up for the factor's precision. */
@@ -124,20 +126,18 @@ ks_exit ks_cholesky_explain(const ks_solve *run, ks_status status, int64_t block
                    (long long)block, run->method, advice);
 }
 
-static ks_exit factorize(ks_solve *run, ks_failure *failure)
+static ks_status factorize(ks_solve *run, ks_blocktri_info *info)
 {
     const cholesky *c = run->state;
     const double start = ks_seconds();
     const ks_blocktri_matrix matrix = matrix_of(run);
     const ks_blocktri_factor factor = factor_of(run);
-    ks_blocktri_info info = KS_BLOCKTRI_INFO_INIT;
     const ks_status status =
         run->settings->refine
-            ? ks_blocktri_refine_factorize(c->plan, &matrix, &factor, c->scale, c->work, &info)
-            : ks_blocktri_factorize(c->plan, &matrix, &factor, c->work, &info);
+            ? ks_blocktri_refine_factorize(c->plan, &matrix, &factor, c->scale, c->work, info)
+            : ks_blocktri_factorize(c->plan, &matrix, &factor, c->work, info);
     run->factor_seconds = ks_seconds() - start;
-    return status == KS_OK ? KS_EXIT_DONE
-                           : ks_cholesky_explain(run, status, info.block, info.pivot, failure);
+    return status;
 }
 
 ks_exit ks_cholesky_refined(const ks_solve *run, double residual, ks_failure *failure)
@@ -351,10 +351,23 @@ static ks_exit invert(ks_solve *run, ks_failure *failure)
     return ks_cholesky_keep_inverse(run, failure);
 }
 
+static ks_exit go_on(ks_solve *run, const ks_blocktri_info *info, ks_failure *failure)
+{
+    char reason[96];
+    snprintf(reason, sizeof reason, "finds the matrix not positive definite, at row %d of block %lld", info->pivot,
+             (long long)info->block);
+    return ks_go_on(run, reason, failure);
+}
+
 ks_exit ks_cholesky_run(ks_solve *run, ks_failure *failure)
 {
     const cholesky *c = run->state;
-    if (allocate(run, failure) || factorize(run, failure) || solve(run, failure) ||
+    ks_blocktri_info info = KS_BLOCKTRI_INFO_INIT;
+    if (allocate(run, failure)) return failure->code;
+    const ks_status status = factorize(run, &info);
+    if (status == KS_ENOTPD && ks_may_go_on(run)) return go_on(run, &info, failure);
+    if (status != KS_OK) return ks_cholesky_explain(run, status, info.block, info.pivot, failure);
+    if (solve(run, failure) ||
         ks_cholesky_judge(run, run->settings->refine ? NULL : c->plan, failure) || find_logdet(run, failure))
         return failure->code;
     return run->settings->inverse_blocks ? invert(run, failure) : KS_EXIT_DONE;

@@ -13,7 +13,8 @@ const ks_solver ks_general_auto = GENERAL("auto", KS_GENERAL_AUTO, NULL);
 
 const ks_solver ks_solvers[] = {
     CHOLESKY("auto", KS_BLOCKTRI_AUTO, "Cholesky in the order that suits size and threads; with /U or\n"
-             "                           compact blocks the method that is fastest in short trials"),
+             "                           compact blocks the method that is fastest in short trials; where\n"
+             "                           it fails, banded-lu"),
     CHOLESKY("sequential", KS_BLOCKTRI_SEQUENTIAL, "Cholesky, first to last block"),
     CHOLESKY("twisted", KS_BLOCKTRI_TWISTED, "Cholesky, both ends to the middle on two threads"),
     CHOLESKY("partition", KS_BLOCKTRI_PARTITION, "Cholesky, segments at once, then what separates them"),
@@ -33,5 +34,6 @@ const ks_solver ks_solvers[] = {
     GENERAL("low-rank-lu", KS_LOW_RANK_LU, "direct, diagonal blocks with corrections of low rank"),
     GENERAL("block-cyclic-reduction", KS_BLOCK_CYCLIC_REDUCTION,
             "direct, every other block, then every other one left"),
+    GENERAL("banded-lu", KS_BANDED_LU, "direct, the whole matrix as a band, pivots across blocks"),
 };
 const int ks_solver_count = sizeof ks_solvers / sizeof *ks_solvers;

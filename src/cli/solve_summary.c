@@ -21,12 +21,6 @@ double ks_backward_error(const ks_blocktri_norms *norms)
     return norms->residual / (norms->matrix * norms->solution + norms->right_hand_side);
 }
 
-static size_t total_bytes(const ks_solve *run)
-{
-    return ks_size_sum(ks_size_sum(run->system_bytes, run->factor_bytes),
-                       ks_size_sum(run->result_bytes, run->work_bytes));
-}
-
 static void print_memory(const ks_solve *run)
 {
     char system[32], factor[32], result[32], work[32], total[32], limit[32];
@@ -34,7 +28,7 @@ static void print_memory(const ks_solve *run)
     ks_size_text(run->factor_bytes, factor);
     ks_size_text(run->result_bytes, result);
     ks_size_text(run->work_bytes, work);
-    ks_size_text(total_bytes(run), total);
+    ks_size_text(ks_solve_bytes(run), total);
     ks_size_text(ks_memory_limit(), limit);
     printf("memory: system %s + factor %s + solution %s + workspace %s = %s; the limit is %s\n",
            system, factor, result, work, total, limit);

@@ -354,6 +354,14 @@ def systems():
     with h5py.File("sys_letter_list.h5", "a") as f:
         for name in ("block", "Row", "col", "value"):
             f["L/" + name] = np.zeros(1)
+    # Diagonal blocks are regular, and elimination leaves nothing of the second one.
+    rng = np.random.default_rng(3)
+    lower, upper, others = (rng.integers(-3, 4, (2, 12, 12)) for _ in range(3))
+    write_system("sys_left_singular", D=[np.eye(12), lower[0] @ upper[0], others[0]], L=lower, U=upper, b=np.ones((3, 12)))
+    # Ones beside a diagonal of zeros but for the last.
+    ones = np.ones((4, 1, 1))
+    write_system("sys_hollow", D=np.arange(5.0).reshape(5, 1, 1) // 4, L=ones, U=ones, b=np.ones((5, 1)))
+    write_system("sys_hollow_symmetric", D=np.arange(5.0).reshape(5, 1, 1) // 4, L=ones, b=np.ones((5, 1)))
     write_system("sys_block_singular", D=spoilt(D, 1, 0.0), L=np.ones((4, 3, 3)), U=np.ones((4, 3, 3)))
     write_system("sys_no_L", L=None)
     write_system("sys_no_b", b=None)

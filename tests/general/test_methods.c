@@ -13,7 +13,7 @@
 
 static const ks_general_method methods[] = {
     KS_GENERAL_AUTO, KS_BLOCK_JACOBI, KS_BLOCK_GAUSS_SEIDEL, KS_RED_BLACK, KS_BICGSTAB,
-    KS_GMRES,        KS_BLOCK_LU,     KS_BLOCK_CYCLIC_REDUCTION, KS_LOW_RANK_LU,
+    KS_GMRES,        KS_BLOCK_LU,     KS_BLOCK_CYCLIC_REDUCTION, KS_LOW_RANK_LU, KS_BANDED_LU,
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
@@ -115,7 +115,7 @@ static void large_spectral_radius_is_no_matter_to_the_others(void **state)
 {
     (void)state;
     const ks_general_method others[] = { KS_GENERAL_AUTO, KS_BICGSTAB, KS_GMRES, KS_BLOCK_LU,
-                                         KS_BLOCK_CYCLIC_REDUCTION, KS_LOW_RANK_LU };
+                                         KS_BLOCK_CYCLIC_REDUCTION, KS_LOW_RANK_LU, KS_BANDED_LU };
     for (size_t m = 0; m < sizeof others / sizeof *others; ++m) {
         general_system s = general_system_make(GS_TRIDIAGONAL, 9, 8, 1, 1.5, 21);
         ks_general_options options = KS_GENERAL_OPTIONS_INIT;
