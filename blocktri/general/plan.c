@@ -221,7 +221,10 @@ ks_backend ks_general_plan_backend(const ks_general_plan *plan)
 
 int ks_general_plan_threads(const ks_general_plan *plan)
 {
-    return !plan || plan->options.backend == KS_BACKEND_CUDA ? 1 : plan->workers;
+    if (!plan || plan->options.backend == KS_BACKEND_CUDA) return 1;
+    /* More would serve residuals alone. */
+    const int one = plan->options.method == KS_BLOCK_LU || plan->options.method == KS_BANDED_LU;
+    return one ? 1 : plan->workers;
 }
 
 double ks_general_plan_relaxation(const ks_general_plan *plan) { return plan ? plan->options.relaxation : 1; }

@@ -314,7 +314,7 @@ KS_API ks_general_method ks_general_plan_method(const ks_general_plan *plan);
 KS_API ks_backend ks_general_plan_backend(const ks_general_plan *plan);
 
 /** Return the number of workers of a call, the caller included, at most those of the context; 1 on a device, and if
- *  plan is NULL. */
+ *  plan is NULL. It is 1 for KS_BLOCK_LU and KS_BANDED_LU, though more compute their residuals. */
 KS_API int ks_general_plan_threads(const ks_general_plan *plan);
 
 /** Return the relaxation that the plan starts with, which KS_GENERAL_AUTO may have set to KS_RELAXATION_ESTIMATE; 1 if
