@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "kalscan/blocktri_refine.h"
 #include "memory.h"
+#include "solve_condition.h"
 #include "solve_go_on.h"
 #include "values.h"
 
@@ -259,6 +260,7 @@ ks_exit ks_cholesky_judge(ks_solve *run, const ks_blocktri_plan *plan, ks_failur
     if (bad >= 0)
         return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the solution overflows at block %lld",
                        run->system->name, (long long)(bad / stride));
+    const double condition = ks_scaled_condition(run);
     options.precision = run->data_precision;
     if (!plan)
         status = ks_blocktri_plan_create(&own, run->context, run->system->N, run->system->n,
@@ -279,7 +281,10 @@ ks_exit ks_cholesky_judge(ks_solve *run, const ks_blocktri_plan *plan, ks_failur
     if (vanished >= 0)
         return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: the solution for right-hand side %d is too small for f32; use "
                        "--precision f64, or multiply b by a power of ten", run->system->name, vanished);
-    if (run->backward_error <= most_backward_error(run->data_precision)) return KS_EXIT_DONE;
+    if (run->backward_error <= most_backward_error(run->data_precision)) {
+        ks_note_scaled_condition(run, condition);
+        return KS_EXIT_DONE;
+    }
     return ks_fail(failure, KS_EXIT_NUMERICAL,
                    "%s: the solution has a backward error of %.3g: its numbers are too near the ends of what %s "
                    "holds; multiply A or b by a power of ten%s", run->system->name, run->backward_error,

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include "memory.h"
+#include "solve_condition.h"
 #include "solve_go_on.h"
 
 typedef struct general {
@@ -133,7 +134,9 @@ static ks_exit solve(ks_solve *run, general *g, ks_failure *failure)
     run->norms.residual = report->residual;
     run->relative_residual = report->relative_residual;
     run->backward_error = report->backward_error;
-    return status == KS_OK ? KS_EXIT_DONE : give_up(run, ks_general_explain_solve, failure);
+    if (status != KS_OK) return give_up(run, ks_general_explain_solve, failure);
+    ks_note_condition(run);
+    return KS_EXIT_DONE;
 }
 
 ks_exit ks_general_settle(ks_solve *run, ks_failure *failure)

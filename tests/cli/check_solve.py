@@ -1,5 +1,6 @@
 """What `kalscan solve` writes: the solution of the dense system from every form of a file, by every
 method and precision; shapes, types, axes and attributes. usage: check_solve.py KALSCAN"""
+import itertools
 import os
 import re
 import subprocess
@@ -136,6 +137,68 @@ def beyond_the_range():
         assert re.search("too near the ends|not positive|too small", done.stderr), done.stderr
 
 
+def noted(D, L, b, *options, U=None):
+    """Whether the solution of a system comes with a note that it may have no correct digit; None if there is none."""
+    with h5py.File("noted.h5", "w") as f:
+        f["D"], f["L"], f["b"] = D, L, b
+        if U is not None:
+            f["U"] = U
+    done = subprocess.run([kalscan, "solve", "noted.h5", "-o", "out.h5", "--force", *options], capture_output=True,
+                          text=True, check=False)
+    if "not positive definite" in done.stderr:
+        return None
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "" or "condition number" in done.stderr, done.stderr
+    return done.stderr != ""
+
+
+def lost_digits():
+    """That is noted where condition numbers are beyond the precision, for units of rows and columns that differ by 1e12
+    it is not. What is noted has no digit, what is not has some."""
+    N, n, found = 6, 4, 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        G = np.zeros((N, n, N, n))
+        for i in range(N):
+            G[i, :, i] = 0.3 * np.tril(rng.normal(size=(n, n))) + np.eye(n)
+            if i > 0:
+                G[i, :, i - 1] = 0.3 * rng.normal(size=(n, n))
+        G = G.reshape(N * n, N * n)
+        values = np.linalg.eigvalsh(G @ G.T)
+        units = 10.0 ** rng.integers(-6, 7, N * n)
+        for condition, apart in ((1e2, 1), (1e4, 1), (1e4, units), (1e10, 1), (1e10, units)):
+            A = G @ G.T - (values[0] - values[-1] / condition) * np.eye(N * n)
+            A = A * apart * np.reshape(apart, (-1, 1) if np.ndim(apart) else ())
+            b = rng.normal(size=N * n) * np.sqrt(np.diag(A))
+            blocks = A.reshape(N, n, N, n)
+            D, L = [blocks[i, :, i] for i in range(N)], [blocks[i + 1, :, i] for i in range(N - 1)]
+            exact = np.linalg.solve(A, b) * np.sqrt(np.diag(A))
+            for precision in ("f32", "f64"):
+                lost = noted(D, L, b.reshape(N, n), "--precision", precision)
+                if lost is None:
+                    continue
+                found += lost
+                with h5py.File("out.h5") as f:
+                    error = abs(f["x"][()].ravel() * np.sqrt(np.diag(A)) - exact).max() / abs(exact).max()
+                assert lost == (condition > 1e9 and precision == "f32") and (error > 0.1) == lost, (condition, error)
+    assert found > 2
+    # Rows that add up to zero, but for round-off, and to a little; b is far from what A reaches.
+    for n, little in itertools.product((3, 12), (0, 1e-6)):
+        rng = np.random.default_rng(n)
+        D, L, U = (rng.random((count, n, n)) for count in (5, 4, 4))
+        for i in range(5):
+            beside = (L[i - 1].sum(1) if i > 0 else 0) + (U[i].sum(1) if i < 4 else 0)
+            D[i] -= np.diag(D[i].sum(1) + beside - little)
+        A = np.zeros((5, n, 5, n))
+        for i in range(5):
+            A[i, :, i] = D[i]
+            if i < 4:
+                A[i + 1, :, i], A[i, :, i + 1] = L[i], U[i]
+        b = np.linalg.svd(A.reshape(5 * n, 5 * n))[0][:, -1].reshape(5, n)
+        for method in ("auto", "banded-lu"):
+            assert noted(D, L, b, "--method", method, U=U) == (little == 0), (n, little, method)
+
+
 def told():
     """How a solution came about stands in its file: segments of a partition, iterations of a method for general
     systems, also where there were none."""
@@ -201,6 +264,6 @@ def attributes():
 with tempfile.TemporaryDirectory() as folder:
     subprocess.run([sys.executable, "-B", here + "/make_files.py", folder], check=True)
     os.chdir(folder)
-    for check_one in (forms, methods, refine, extremes, beyond_the_range, told, slabs, axes, attributes):
+    for check_one in (forms, methods, refine, extremes, beyond_the_range, lost_digits, told, slabs, axes, attributes):
         check_one()
         print("ok", check_one.__name__)
