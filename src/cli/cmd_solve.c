@@ -162,7 +162,7 @@ static ks_exit fit_backend(ks_solve *run, ks_failure *failure)
 }
 
 /* Fail because of an option that only Cholesky methods take. If `auto` stands for another method, say why. */
-static ks_exit not_cholesky(const ks_solve *run, bool upper, bool compact, ks_failure *failure)
+static ks_exit not_cholesky(const ks_solve *run, bool upper, ks_failure *failure)
 {
     const ks_solve_settings *settings = run->settings;
     const char *option = settings->refine ? settings->refine_option
@@ -171,8 +171,7 @@ static ks_exit not_cholesky(const ks_solve *run, bool upper, bool compact, ks_fa
         return ks_fail(failure, KS_EXIT_USAGE, "%s: method %s is no Cholesky method%s", option, run->solver->name,
                        settings->precision == KS_F32 ? " and computes in f64" : "");
     return ks_fail(failure, KS_EXIT_USAGE, "%s: %s goes with Cholesky methods, which do not take %s",
-                   settings->file, option, upper ? "super-diagonal blocks /U"
-                   : compact ? "compact blocks" : "--tol, --max-iter and other options of iterative methods");
+                   settings->file, option, upper ? "super-diagonal blocks /U" : "compact blocks");
 }
 
 /* Check the options and the system against each other, and replace `auto` by what it stands for. */
@@ -181,8 +180,7 @@ static ks_exit fit_method(ks_solve *run, ks_failure *failure)
     const ks_solve_settings *settings = run->settings;
     const bool upper = ks_system_has_upper(run->system);
     const bool compact = ks_system_is_compact(run->system);
-    if (run->solver == &ks_solvers[0] && (upper || compact || settings->iterates))
-        run->solver = &ks_general_auto;
+    if (run->solver == &ks_solvers[0] && (upper || compact)) run->solver = &ks_general_auto;
     if (run->solver->cholesky && upper)
         return ks_fail(failure, KS_EXIT_USAGE,
                        "%s: has super-diagonal blocks /U; method %s is a Cholesky method and takes "
@@ -190,12 +188,12 @@ static ks_exit fit_method(ks_solve *run, ks_failure *failure)
     if (run->solver->cholesky && compact)
         return ks_fail(failure, KS_EXIT_USAGE, "%s: has compact blocks; method %s is a Cholesky "
                        "method and takes dense blocks only", settings->file, run->solver->name);
-    if (run->solver->cholesky && settings->iterates)
+    if (run->solver->cholesky && run->solver != &ks_solvers[0] && settings->iterates)
         return ks_fail(failure, KS_EXIT_USAGE, "method %s does not iterate: it takes none of "
                        "--tol, --max-iter, --stop, --relaxation, --restart, --block-solver, --any-matrix",
                        run->solver->name);
     if (!run->solver->cholesky && (settings->inverse_blocks || settings->precision == KS_F32))
-        return not_cholesky(run, upper, compact, failure);
+        return not_cholesky(run, upper, failure);
     if (!run->solver->cholesky && ks_general_check_options(run, failure)) return failure->code;
     return fit_backend(run, failure);
 }
@@ -243,7 +241,9 @@ static ks_exit open_system(ks_solve *run, ks_failure *failure)
                        "out of memory: the system gives no more threads");
     run->data_precision = settings->refine ? KS_F64 : settings->precision;
     run->system_bytes = ks_system_bytes(run->system, run->data_precision);
-    return run->solver->plan(run, failure);
+    if (run->solver->plan(run, failure)) return failure->code;
+    if (run->solver->cholesky) ks_general_note_options(run, KS_GENERAL_AUTO);
+    return KS_EXIT_DONE;
 }
 
 /* The size of a compressed file is not known in advance. */

@@ -15,8 +15,7 @@
 typedef struct ks_solve ks_solve;
 
 /** A method. All methods compute x; Cholesky methods can compute more. The first one, `auto`, stands for a Cholesky
- *  method if the system is symmetric and dense and no option of iterative methods is given. Otherwise it stands for
- *  `auto` of the methods for general systems. */
+ *  method if the system is symmetric and dense. Otherwise it stands for `auto` of the methods for general systems. */
 typedef struct ks_solver {
     const char *name, *summary;
     int value;      /**< for the method's own use: the order of a Cholesky method             */

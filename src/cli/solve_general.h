@@ -18,7 +18,7 @@ ks_exit ks_general_check_options(const ks_solve *run, ks_failure *failure);
 ks_exit ks_general_check_device(const ks_solve *run, ks_failure *failure);
 
 /** Note options of iterations that the method which `auto` stands for does not use; KS_GENERAL_AUTO: one that is none of
- *  these methods. */
+ *  these methods, and uses none of them. */
 void ks_general_note_options(const ks_solve *run, ks_general_method method);
 
 /** Note a solver of tridiagonal blocks that has nothing to solve. */
