@@ -198,13 +198,19 @@ static ks_exit fit_method(ks_solve *run, ks_failure *failure)
     return fit_backend(run, failure);
 }
 
+/* Print the notes about the file from number `first` on. */
+static void print_file_notes(const ks_solve *run, int first)
+{
+    for (int i = first; i < run->system->notes.count; ++i)
+        fprintf(stderr, "kalscan: note: %s\n", run->system->notes.text[i]);
+}
+
 /* Print notes about possible mistakes. */
 static void print_notes(const ks_solve *run)
 {
     const ks_system *system = run->system;
     if (run->settings->quiet) return;
-    for (int i = 0; i < system->notes.count; ++i)
-        fprintf(stderr, "kalscan: note: %s\n", system->notes.text[i]);
+    print_file_notes(run, 0);
     if (system->layout_stated) return;
     for (int i = 0; i < KS_SYSTEM_ARRAYS; ++i)
         if (system->arrays[i].dataset.id >= 0 && system->arrays[i].dataset.matlab) {
@@ -263,6 +269,11 @@ static ks_exit read_system(ks_solve *run, ks_failure *failure)
     if (ks_system_load(run->system, run->data_precision, !ks_system_has_upper(run->system),
                        read_progress, &run->progress, failure) == KS_EXIT_DONE)
         ks_problems_fail(&run->system->problems, run->data_precision == KS_F64, failure);
+    if (!failure->code && !run->settings->quiet) {
+        const int noted = run->system->notes.count;
+        ks_system_note_upper(run->system);
+        print_file_notes(run, noted);
+    }
     run->read_seconds = ks_seconds() - start;
     return failure->code;
 }

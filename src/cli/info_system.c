@@ -1,5 +1,4 @@
 /* Explaining a block-tridiagonal system. */
-#include <math.h>
 #include <stdio.h>
 #include "info.h"
 #include "system_file.h"
@@ -26,28 +25,6 @@ static void note_layout(const ks_system *system, ks_notes *list)
                         "c%s: if blocks come last there, layout must be \"fortran\"",
                         system->arrays[i].dataset.path,
                         system->layout_stated ? " as stated" : "");
-            return;
-        }
-}
-
-/* Note the first entry above the diagonal of a symmetric system that is neither zero nor equal to the one below, up to
- * the round-off of single precision. The author of the file may have meant a general system. */
-static void note_upper_triangles(const ks_system *system, ks_notes *list)
-{
-    const ks_system_array *D = &system->arrays[KS_SYSTEM_D];
-    const double *data = D->data;
-    const int64_t n = system->n, rows = data ? D->blocks * n : 0;
-    const bool turned = system->layout == KS_LAYOUT_FORTRAN;
-    char block[32] = "";
-    for (int64_t row = 0; row < rows; ++row)
-        for (int64_t i = row / n, r = row % n, c = r + 1; c < n; ++c) {
-            const double *D_i = data + i * n * n, upper = D_i[r * n + c], lower = D_i[c * n + r];
-            const double size = fabs(D_i[r * n + r]) + fabs(D_i[c * n + c]);
-            if (!isfinite(upper) || upper == 0 || fabs(upper - lower) <= 1e-6 * size) continue;
-            if (D->fit.step_axis >= 0) snprintf(block, sizeof block, "%lld, ", (long long)i);
-            ks_note_add(list, "%s[%s%lld, %lld] is not the entry across the diagonal, which is read in its place: the "
-                        "system counts as symmetric, since it has no /U", D->dataset.path, block,
-                        (long long)(turned ? c : r), (long long)(turned ? r : c));
             return;
         }
 }
@@ -109,7 +86,7 @@ ks_exit ks_info_system(const char *file, int layout, bool json, ks_failure *fail
         ks_system_load(system, KS_F64, is_symmetric(system), NULL, NULL, failure);
     if (!failure->code) {
         note_layout(system, list);
-        if (is_symmetric(system) && system->problems.count == 0) note_upper_triangles(system, list);
+        if (system->problems.count == 0) ks_system_note_upper(system);
         if (json) print_json(system, list);
         else print_text(system, list);
         if (system->problems.count > 0)

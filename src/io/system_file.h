@@ -77,6 +77,10 @@ size_t ks_system_bytes(const ks_system *system, ks_precision precision);
 ks_exit ks_system_load(ks_system *system, ks_precision precision, bool lower,
                        ks_io_progress progress, void *user, ks_failure *failure);
 
+/** Note the first entry above the diagonal of a loaded symmetric system that is neither zero nor equal to the one below,
+ *  and the first that is not finite. The author of the file may have meant a general system. */
+void ks_system_note_upper(ks_system *system);
+
 /** Close the file and free everything. NULL is allowed. */
 void ks_system_close(ks_system *system);
 
