@@ -197,6 +197,8 @@ ks_status ks_model_check(const ks_smooth_plan *plan, const ks_model *model, doub
     if (!plan || !(asymmetry >= 0) || !(indefinite >= 0) || !ks_valid_model(plan, model, &told->array))
         return told->status = KS_EINVAL;
     const int nx = plan->nx, ny = plan->ny;
+    const ks_model plain = ks_plain_model(plan, model);
+    model = &plain;
     const model_part parts[] = {
         { KS_ARRAY_F, &model->F, nx, nx, 0, 1, 1 },  { KS_ARRAY_Q, &model->Q, nx, nx, 1, 1, 1 },
         { KS_ARRAY_U, &model->u, nx, 1, 0, 1, 1 },   { KS_ARRAY_H, &model->H, ny, nx, 0, 0, 1 },

@@ -304,10 +304,8 @@ KS_HD int KS_T(ks_is_sharp)(int nx, const ks_series *s, int64_t k, const KS_NUM 
                             KS_NUM *W)
 {
     KS_NUM *weight = W, *variance = weight + nx;
-    if (ks_counts_sharp(s, k, sizeof(KS_NUM))) {
-        KS_T(ks_sharp_weights)(nx, Sp, weight, variance, variance + nx);
-        if (KS_T(ks_sharp_root)(nx, xp, weight, variance)) return 1;
-    }
+    KS_T(ks_sharp_weights)(nx, Sp, weight, variance, variance + nx);
+    if (KS_T(ks_sharp_root)(nx, xp, weight, variance, ks_sharp_times(s, k, sizeof(KS_NUM)))) return 1;
     return KS_T(ks_leaves_rounding)(nx, KS_EPS, (const KS_NUM *)ks_row(s->F, k - s->shift), S, Sp);
 }
 
@@ -321,7 +319,7 @@ KS_HD int KS_T(ks_is_sharp_again)(int nx, const ks_series *s, int64_t k, const K
             nx, KS_EPS, (const KS_NUM *)ks_row(s->F, k - s->shift), slot->key, slot->Sp));
     }
     return KS_GT(slot->leaves_rounding[0], KS_LIT(0)) ||
-           (ks_counts_sharp(s, k, sizeof(KS_NUM)) && KS_T(ks_sharp_root)(nx, xp, slot->weight, slot->variance));
+           KS_T(ks_sharp_root)(nx, xp, slot->weight, slot->variance, ks_sharp_times(s, k, sizeof(KS_NUM)));
 }
 
 /** Step k in the form that it needs, with memos of both forms. Returns as ks_update_array(). */
@@ -375,7 +373,7 @@ KS_HD int KS_T(ks_filter_step)(int nx, const ks_series *s, int64_t k,
     if (KS_T(ks_watches)(s, k, to, tally) &&
         (state->form == KS_FORM_ARRAY
              ? KS_T(ks_is_sharp)(nx, s, k, (const KS_NUM *)state->C, w->xp, w->Pp, w->work)
-             : ks_looks_sharp(to, s, k, sizeof(KS_NUM)) &&
+             : ks_looks_sharp(to, s, k) &&
                    KS_T(ks_sharp)(nx, w->xp, w->Pp, nx, (const KS_NUM *)state->C, nx)))
         tally->sharp = k;
     if (state->form == KS_FORM_ORDINARY && (to->predicted_cov.base || want_innovation))

@@ -251,12 +251,13 @@ KS_HD int KS_T(ks_sharp)(int nx, const KS_NUM *xp, const KS_NUM *Pp, int ldp, co
 }
 
 /** Whether the prediction from the ordinary covariance P is sharp because a pivot has lost half of the digits of its
- *  variance. W: 4 nx² + nx numbers. */
-KS_HD_COLD int KS_T(ks_sharp_ordinary)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *P, KS_NUM *W)
+ *  variance, or `times` as much (ks_sharp_times()). W: 4 nx² + nx numbers. */
+KS_HD_COLD int KS_T(ks_sharp_ordinary)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *P, double times,
+                                       KS_NUM *W)
 {
     KS_NUM *Pp = W, *inverse_d = W + nx * nx;
     KS_T(ks_predict_cov)(nx, F, Q, P, Pp, inverse_d + nx);
-    return !KS_ALL(KS_T(ks_ldl)(nx, KS_ROOT_EPS, Pp, inverse_d));
+    return !KS_ALL(KS_T(ks_ldl)(nx, KS_ROOT_EPS / times, Pp, inverse_d));
 }
 
 /** How a lower triangular root Sp of a covariance multiplies round-off of the states: weight (nx) <- sums of squares of
@@ -282,13 +283,13 @@ KS_HD_COLD void KS_T(ks_sharp_weights)(int nx, const KS_NUM *Sp, KS_NUM *weight,
 }
 
 /** ks_sharp() in the array form. Round-off of mean and root is multiplied by the norm of Sp⁻¹ with its columns
- *  multiplied by the standard deviations, or by the means where these are larger. */
-KS_HD int KS_T(ks_sharp_root)(int nx, const KS_NUM *xp, const KS_NUM *weight, const KS_NUM *variance)
+ *  multiplied by the standard deviations, or by the means where these are larger. times: ks_sharp_times(). */
+KS_HD int KS_T(ks_sharp_root)(int nx, const KS_NUM *xp, const KS_NUM *weight, const KS_NUM *variance, double times)
 {
     KS_NUM sum = KS_LIT(0);
     for (int i = 0; i < nx; ++i)
         sum = sum + weight[i] * (KS_GT(xp[i] * xp[i], variance[i]) ? xp[i] * xp[i] : variance[i]);
-    return KS_GT(sum, KS_LIT(1 / KS_EPS));
+    return KS_GT(sum, KS_LIT(times * times / KS_EPS));
 }
 
 /* A state that is known exactly has a row of zeros in a root, if nothing was cancelled to get it. If something was, the

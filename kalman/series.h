@@ -84,6 +84,7 @@ typedef struct ks_forward_sinks {
     int64_t form_first;
     ks_sink gain;        /* what a mean of another precision takes, see ks_gain_numbers() */
     int watched;         /* report sharp predictions in the tally: a backward pass follows */
+    int64_t last;        /* a step whose prediction is checked for it as the series' last is, or 0 */
     int rooted;          /* no step leaves the array form: whitened steps back follow     */
     int exact;           /* ordinary steps may observe exactly (tiled/exact_step_text.h) */
     int sparse;          /* form may be KS_KEPT_BEFORE: the backward pass can handle it */
@@ -205,24 +206,24 @@ KS_HD void *ks_slot_of(ks_sink sink, int64_t k)
 /** Whether ordinary steps may observe exactly. */
 KS_HD int ks_takes_exact(const ks_forward_sinks *to) { return to->exact && !to->rooted; }
 
-/** Whether a sharp prediction of step k counts. `number` is the size of a number in bytes. In single precision the
- *  first nx steps do not count: their predictions may be sharp because of observations under a vague prior, and RTS
- *  steps keep more digits of so few. */
-KS_HD int ks_counts_sharp(const ks_series *s, int64_t k, size_t number)
+/** How many times the round-off that makes a prediction sharp the prediction of step k may have. `number` is the size of
+ *  a number in bytes. In single precision observations under a vague prior bring the first nx predictions close to being
+ *  sharp, and what so few RTS steps lose by it is little beside what a second pass costs. */
+KS_HD double ks_sharp_times(const ks_series *s, int64_t k, size_t number)
 {
-    return number > sizeof(float) || k >= s->nx;
+    return number > sizeof(float) || k >= s->nx ? 1 : 4;
 }
 
 /** Whether an ordinary step k is one at which predictions are checked for being sharp. */
-KS_HD int ks_is_look(const ks_series *s, int64_t k, size_t number)
+KS_HD int ks_is_look(const ks_series *s, int64_t k)
 {
-    return ks_counts_sharp(s, k, number) && (k % KS_SHARP_LOOK == KS_SHARP_LOOK - 1 || k == s->steps - 1);
+    return k % KS_SHARP_LOOK == KS_SHARP_LOOK - 1 || k == s->steps - 1;
 }
 
 /** Whether the prediction of an ordinary step k is checked. */
-KS_HD int ks_looks_sharp(const ks_forward_sinks *to, const ks_series *s, int64_t k, size_t number)
+KS_HD int ks_looks_sharp(const ks_forward_sinks *to, const ks_series *s, int64_t k)
 {
-    return to->watched && ks_is_look(s, k, number);
+    return to->watched && (ks_is_look(s, k) || k == to->last);
 }
 
 #endif

@@ -61,6 +61,9 @@ int ks_writable(ks_out out, size_t number, int64_t block, int64_t steps, int64_t
  *  do not fit, or the prior if an output about x[-1] is asked for and there is no x[-1]. */
 int ks_valid_model(const ks_smooth_plan *plan, const ks_model *model, ks_array *array);
 
+/** A valid model with the strides that are ignored set to 0: those of absent arrays and of arrays with one row. */
+ks_model ks_plain_model(const ks_smooth_plan *plan, const ks_model *model);
+
 /** Whether a run of the plan can take model, data and outputs. If not, *array names the input at fault, if
  *  it is one. */
 int ks_valid_run(const ks_smooth_plan *plan, const ks_model *model, ks_view y,

@@ -9,9 +9,9 @@
  *  precise than that. */
 KS_HD_COLD int KS_T(ks_spoils_step_back)(int nx, const ks_series *s, int64_t k, const KS_NUM *fC, int exact, KS_NUM *W)
 {
-    return (ks_counts_sharp(s, k + 1, sizeof(KS_NUM)) &&
-            KS_T(ks_sharp_ordinary)(nx, (const KS_NUM *)ks_row(s->F, k + 1 - s->shift),
-                                    (const KS_NUM *)ks_row(s->Q, k + 1 - s->shift), fC, W)) ||
+    return KS_T(ks_sharp_ordinary)(nx, (const KS_NUM *)ks_row(s->F, k + 1 - s->shift),
+                                   (const KS_NUM *)ks_row(s->Q, k + 1 - s->shift), fC,
+                                   ks_sharp_times(s, k + 1, sizeof(KS_NUM)), W) ||
            (exact && !KS_T(ks_well_conditioned)(nx, fC, W));
 }
 

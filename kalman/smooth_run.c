@@ -39,6 +39,28 @@ static int has_prior_to_smooth(const ks_smooth_plan *plan, const ks_model *m, ks
     return 0;
 }
 
+/** The number of rows of F, Q and u if they vary. */
+static int64_t transitions_of(const ks_smooth_plan *plan, const ks_model *m)
+{
+    return m->transition == KS_OUT_OF && plan->T > 1 ? plan->T - 1 : plan->T;
+}
+
+/** Set strides that are ignored to 0. */
+static void without_idle_stride(ks_view *view, int64_t rows) { if (!view->data || rows == 1) view->step_stride = 0; }
+
+ks_model ks_plain_model(const ks_smooth_plan *plan, const ks_model *model)
+{
+    ks_model m = *model;
+    const int64_t rows = transitions_of(plan, model);
+    without_idle_stride(&m.F, rows);
+    without_idle_stride(&m.Q, rows);
+    without_idle_stride(&m.u, rows);
+    without_idle_stride(&m.H, plan->T);
+    without_idle_stride(&m.R, plan->T);
+    without_idle_stride(&m.d, plan->T);
+    return m;
+}
+
 int ks_valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_array *array)
 {
     const int64_t nx = plan->nx, ny = plan->ny, T = plan->T, B = plan->B;
@@ -48,14 +70,19 @@ int ks_valid_model(const ks_smooth_plan *plan, const ks_model *m, ks_array *arra
         return 0;
     /* With T = 1 and the prior on x[0] there is no transition. */
     const int still = m->prior == KS_PRIOR_X1 && T == 1;
-    const int varies = T > 1 && (m->F.step_stride || m->Q.step_stride || m->u.step_stride);
-    if (m->transition == KS_OUT_OF && varies && m->prior != KS_PRIOR_X1) return 0;
+    const int64_t transitions = transitions_of(plan, m);
     const expected_input all[] = {
-        { KS_ARRAY_F, m->F, nx * nx, T, still }, { KS_ARRAY_Q, m->Q, nx * nx, T, still },
-        { KS_ARRAY_U, m->u, nx, T, 1 },          { KS_ARRAY_H, m->H, ny * nx, T, 0 },
-        { KS_ARRAY_R, m->R, ny * ny, T, 0 },     { KS_ARRAY_D, m->d, ny, T, 1 },
-        { KS_ARRAY_M0, m->m0, nx, 1, 0 },        { KS_ARRAY_P0, m->P0, nx * nx, 1, 0 },
+        { KS_ARRAY_F, m->F, nx * nx, transitions, still }, { KS_ARRAY_Q, m->Q, nx * nx, transitions, still },
+        { KS_ARRAY_U, m->u, nx, transitions, 1 },          { KS_ARRAY_H, m->H, ny * nx, T, 0 },
+        { KS_ARRAY_R, m->R, ny * ny, T, 0 },               { KS_ARRAY_D, m->d, ny, T, 1 },
+        { KS_ARRAY_M0, m->m0, nx, 1, 0 },                  { KS_ARRAY_P0, m->P0, nx * nx, 1, 0 },
     };
+    /* No row of a transition out of a state leads from x[-1] to x[0]. */
+    for (int i = 0; i < 3 && m->transition == KS_OUT_OF && m->prior != KS_PRIOR_X1; ++i) {
+        if (!all[i].view.data || transitions == 1 || !all[i].view.step_stride) continue;
+        *array = all[i].array;
+        return 0;
+    }
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
         const expected_input *e = &all[i];
         if (ks_readable(e->view, plan->mean_bytes, e->block, e->steps, B, e->optional)) continue;
@@ -195,7 +222,6 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
     if (!plan || !work || (uintptr_t)work % KS_CARVE_ALIGNMENT != 0) return info->status = KS_EINVAL;
     ks_plan_run run = { 0 };
     run.plan = plan;
-    run.model = model;
     run.y = y;
     run.outputs = outputs;
     run.info = info;
@@ -208,6 +234,8 @@ ks_status ks_smooth_run(const ks_smooth_plan *plan, const ks_model *model, ks_vi
         run.info->status = KS_EINVAL;
         return KS_EINVAL;
     }
+    const ks_model plain = ks_plain_model(plan, model);
+    run.model = &plain;
     const int most = plan->nx > plan->ny ? plan->nx : plan->ny;
     const size_t zeros = ((size_t)most * sizeof(double) + KS_CARVE_ALIGNMENT - 1) /
                          KS_CARVE_ALIGNMENT * KS_CARVE_ALIGNMENT;

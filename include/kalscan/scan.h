@@ -136,7 +136,7 @@ typedef struct ks_scan_options {
  *  the combines inside the chunks. */
 typedef struct ks_scan_stats {
     int64_t rounds;    /**< parallel steps, with a barrier after each */
-    int64_t combines;  /**< applications of the operator */
+    int64_t combines;  /**< applications of the operator, INT64_MAX if there are more */
     int64_t span;      /**< sum over the rounds of the longest chain, in combines */
     int64_t chunks;    /**< KS_SCAN_CHUNKED: number of chunks, else 0 */
 } ks_scan_stats;

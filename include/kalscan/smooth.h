@@ -48,8 +48,9 @@
  *
  * Threads: a plan is immutable. Any number of threads may run one plan, each with its own workspace and outputs; runs
  * on a device take turns. A run on the CPU allocates nothing, and no run keeps a pointer. For one method, set of
- * options, library binary and instruction-set tier the results are the same bits for any number of threads. Set
- * OpenBLAS to one thread: KS_METHOD_BLOCKTRI with more than 128 states and the checks of covariances call it.
+ * options, library binary and instruction-set tier the results are the same bits for any number of threads.
+ * KS_METHOD_AUTO may choose another method for another number; info->method names the one that has run. Set OpenBLAS
+ * to one thread: KS_METHOD_BLOCKTRI with more than 128 states and the checks of covariances call it.
  *
  * Floating point: the default environment is expected, with rounding to nearest and no exception trapped. A run may
  * flush denormal numbers to zero; it restores the caller's mode. It may set exception flags. */
@@ -259,7 +260,7 @@ typedef struct ks_smooth_options {
     ks_job job;
     ks_method method;
     ks_precision precision;
-    unsigned outputs;       /**< bitwise OR of ks_output */
+    unsigned outputs;       /**< bitwise OR of ks_output; 0: a run tells faults only */
     ks_scan_algorithm scan; /**< scan methods: the schedule */
     int64_t scan_threshold; /**< KS_SCAN_SENGUPTA: N of SF Alg. 4, at least 1; else unused, at least 0 */
     int threads;            /**< most workers of the context to use; 0: all of them */
@@ -429,8 +430,9 @@ KS_API size_t ks_smooth_workspace_bytes(const ks_smooth_plan *plan);
  *  Errors:
  *  - KS_EINVAL: an argument is NULL, misaligned, or does not fit the plan; info->array names the input, if it is one.
  *  - KS_ENOTPD: an innovation covariance is not positive definite.
- *  - KS_EREFUSED: the method cannot take the model, or its round-off would exceed what the estimates allow
- *    (KS_FAULT_ILL_CONDITIONED); info->suggestion is a method that does.
+ *  - KS_EREFUSED: the method cannot take the model, or its round-off would move a mean by about 1e-6 standard
+ *    deviations or more (single precision: 1e-2), or a covariance by as large a share (KS_FAULT_ILL_CONDITIONED);
+ *    info->suggestion is a method that does.
  *  - KS_EMODEL: y contains Inf.
  *  - KS_ENONFINITE: an estimate or the log-likelihood is not finite.
  *  - KS_ECANCELED: the progress function asked to stop.

@@ -318,7 +318,7 @@ KS_HD int64_t KS_T(ks_group_filter_some)(int nx, ks_group *g, int64_t first, int
         /* The first step is never in the ordinary form, and may have no transition. */
         if ((*packed & living) != 0 && k > 0 && !watched)
             done = KS_T(ks_filter_together)(nx, k, g->series[0].shift, *packed & living, in, w, to,
-                                            more, ks_looks_sharp(to, &g->series[0], k, sizeof(KS_ONE)),
+                                            more, ks_looks_sharp(to, &g->series[0], k),
                                             KS_IS_LOOKED_AT(k), sums);
         w->done[k - k0] = done;
         if (done != living && KS_T(ks_filter_alone)(g, k, done, packed, w, to, tally, sums) && k > first) return k;

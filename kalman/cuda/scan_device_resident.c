@@ -116,8 +116,9 @@ ks_status ks_smooth_cuda_enqueue(const ks_smooth_plan *plan, const ks_model *mod
     if (!d || d->part_chunks || plan->B != 1 || !ks_valid_run(plan, model, y, outputs, &wrong)) return KS_EINVAL;
     ks_plan_run run;
     memset(&run, 0, sizeof run);
+    const ks_model plain = ks_plain_model(plan, model);
     run.plan = plan;
-    run.model = model;
+    run.model = &plain;
     run.y = y;
     run.outputs = outputs;
     /* A copy for this call, because its stream and arrays are not the plan's. */

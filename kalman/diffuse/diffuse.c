@@ -392,6 +392,7 @@ ks_status ks_diffuse_run(const ks_smooth_plan *plan, const ks_model *model, ks_v
     told->method = plan->method;
     told->backend = ks_smooth_plan_backend(plan);
     if (ks_valid_run(plan, &r.model, y, outputs, &told->array)) {
+        r.model = ks_plain_model(plan, &r.model);
         if (ks_readable(P0_inf, plan->mean_bytes, (int64_t)plan->nx * plan->nx, 1, plan->B, 0))
             status = run_all(&r, P0_inf);
         else told->array = KS_ARRAY_P0;

@@ -367,6 +367,7 @@ ks_status ks_gradient_run(const ks_smooth_plan *plan, const ks_model *model, ks_
         ks_carve_end(&place);
         return KS_EINVAL;
     }
+    whole = ks_plain_model(plan, &whole);
     g.shift = shift_of(&g);
     if (P0_inf.data) run_diffuse(&g, P0_inf);
     else run_all(&g);

@@ -383,7 +383,7 @@ KS_HD int64_t KS_T(ks_tiled_filter_steps)(ks_shape shape, int nx, int n, int ny,
         }
         KS_T(ks_tiled_slot) made = fresh;
         /* The posterior may overwrite the covariance that it is made from. */
-        const int looks = (at < 0 || gains) && ks_looks_sharp(to, s, k, sizeof(KS_NUM));
+        const int looks = (at < 0 || gains) && ks_looks_sharp(to, s, k);
         for (int i = 0; looks && i < nx; ++i) w.xn[i] = P[i * n + i];
         if (at >= 0) {
             made = KS_T(ks_tiled_slot_of)(n, ny, memo.base + (int64_t)at * memo.size);

@@ -333,7 +333,7 @@ KS_HD void KS_T(ks_follow_filter_steps)(ks_shape shape, int nx, int ny, int coun
             if (j + KS_FOLLOW_STEPS < k1) KS_T(ks_follow_expect_cov)(nx, count, f, j + KS_FOLLOW_STEPS);
             for (int a = 0; a < ny; ++a) w.v[a] = y[a] - d[a];
             KS_T(ks_pack_predict)(shape, nx, ny, &b, w.u, x, w.xp, w.v);
-            if (f->watched && ks_is_look(&s, j, sizeof(KS_NUM)))
+            if (f->watched && ks_is_look(&s, j))
                 KS_T(ks_follow_sharp)(nx, count, b.gain.shrunk, w.xp, f);
             KS_T(ks_pack_posterior)(shape, nx, n, ny, ld, &b, w.xp, w.v, mean);
             for (int a = 0; a < ny; ++a) KS_T(ks_follow_gather)(a, &b.gain, w.v, &e);

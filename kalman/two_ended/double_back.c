@@ -42,7 +42,10 @@ void ks_double_back_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_doub
     w->smoothed = ks_carve_doubles(carver, nx, 1);
     w->kept = ks_carve_doubles(carver, nx, w->checkpoints.length);
     w->form = ks_carve(carver, (size_t)w->checkpoints.length, 1);
-    w->scratch = ks_carve(carver, 1, plan->aggregates->scratch_bytes(plan->nx, plan->ny));
+    w->information = ks_carve_doubles(carver, nx, 1);
+    const size_t range = plan->aggregates->scratch_bytes(plan->nx, plan->ny);
+    const size_t meeting = ks_two_ended_kernels_of(plan->aggregates)->scratch_bytes(plan->nx, plan->ny);
+    w->scratch = ks_carve(carver, 1, range > meeting ? range : meeting);
 }
 
 static const ks_rows *array_of(const ks_series *s, int array)
@@ -123,6 +126,7 @@ static ks_forward_sinks kept_from(const ks_double_back *w, const ks_smooth_plan 
     kept.form = w->form;
     kept.form_first = first;
     kept.watched = 1;
+    kept.last = w->last;
     kept.exact = ks_tiled_exact(ks_tiled_kernels_of(plan->aggregates), plan->nx, plan->ny);
     return kept;
 }
@@ -194,8 +198,23 @@ static void smooth_start(ks_plan_run *run, ks_double_back *w, int64_t b, const k
     put(plan, nx * nx, 0, 1, cov, ks_sink_of(run, run->outputs->prior_cov, b));
 }
 
+/** Make the filtered estimate of the last step the smoothed one. In double, since the round-off of a smoothed mean in
+ *  single precision may be many of the standard deviations that a contraction has left. */
+static void meet(ks_double_back *w, const ks_smooth_plan *plan, int64_t last, const ks_information *information,
+                 ks_state *state)
+{
+    const int64_t nx = plan->nx;
+    const ks_backward_sinks nowhere = { 0 };
+    ks_information wide = { w->information.cov, w->information.mean, KS_FORM_ARRAY, -1, -1 };
+    const ks_right_rows none = { .bound = { wide.J, 0, 0 }, .first = last + 1 }; /* not read: the form is KS_FORM_ARRAY */
+    ks_evidence evidence = ks_evidence_start();
+    plan->kernels->widen(nx * nx, information->J, wide.J);
+    plan->kernels->widen(nx, information->eta, wide.eta);
+    ks_two_ended_kernels_of(plan->aggregates)->meet(plan->nx, last, state, &wide, &none, &nowhere, w->scratch, &evidence);
+}
+
 int ks_double_back_run(ks_plan_run *run, ks_double_back *w, int64_t b, const ks_series *s, int64_t steps,
-                       const ks_state *behind, const ks_backward_sinks *to, ks_tally *tally,
+                       const ks_information *information, const ks_backward_sinks *to, ks_tally *tally,
                        int *written)
 {
     const ks_smooth_plan *plan = run->plan;
@@ -204,6 +223,7 @@ int ks_double_back_run(ks_plan_run *run, ks_double_back *w, int64_t b, const ks_
     ks_state filtered = { w->state.mean, w->state.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     ks_state state = { w->smoothed.mean, w->smoothed.cov, KS_FORM_ORDINARY, KS_NOT_STEADY };
     ks_tally forward = ks_tally_start(), backward = ks_tally_start();
+    w->last = steps - 1;
     lay_out(w, plan, s);
     plan->aggregates->start(&w->series, &filtered, w->scratch);
     for (int64_t i = 0; i < count; ++i) {
@@ -212,10 +232,11 @@ int ks_double_back_run(ks_plan_run *run, ks_double_back *w, int64_t b, const ks_
         if (rc) return rc;
         if (forward.array > forward.ordinary) return 1;
     }
-    if (behind) {
-        plan->kernels->widen((int64_t)nx, behind->x, state.x);
-        plan->kernels->widen((int64_t)(nx * nx), behind->C, state.C);
-        state.form = behind->form;
+    if (information) {
+        memcpy(state.x, filtered.x, nx * sizeof(double));
+        memcpy(state.C, filtered.C, nx * nx * sizeof(double));
+        state.form = filtered.form;
+        meet(w, plan, steps - 1, information, &state);
     }
     for (int64_t i = count - 1; i >= 0; --i) {
         const int64_t first = i * length, end = ks_segment_end(&w->checkpoints, i, steps);
@@ -226,7 +247,7 @@ int ks_double_back_run(ks_plan_run *run, ks_double_back *w, int64_t b, const ks_
             rc = filter(run, w, s, first, end, &filtered, &again);
         }
         *written = 1;
-        if (!rc) rc = smooth(run, w, s, first, first, behind && end == steps ? end - 1 : end, &state, to, &backward);
+        if (!rc) rc = smooth(run, w, s, first, first, information && end == steps ? end - 1 : end, &state, to, &backward);
         if (rc) return rc;
     }
     smooth_start(run, w, b, s, &state, &backward);

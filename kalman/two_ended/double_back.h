@@ -7,12 +7,14 @@
 
 #include "checkpoints.h"
 #include "smooth_plan.h"
+#include "two_ended.h"
 
 /** The arrays of which a step has a row. */
 enum { KS_DOUBLE_F, KS_DOUBLE_Q, KS_DOUBLE_U, KS_DOUBLE_H, KS_DOUBLE_R, KS_DOUBLE_D, KS_DOUBLE_Y, KS_DOUBLE_ARRAYS };
 
 typedef struct ks_double_back {
     int64_t block;                   /* most steps of a block                           */
+    int64_t last;                    /* of the steps                                    */
     int64_t numbers;                 /* of the pool                                     */
     double *pool;                    /* rows of a block, those that vary, and results   */
     double *once[KS_DOUBLE_ARRAYS];  /* rows of arrays that do not vary                 */
@@ -21,6 +23,7 @@ typedef struct ks_double_back {
     double *m0, *P0;
     ks_series series;
     ks_estimates state, smoothed;
+    ks_estimates information;        /* eta, J: of what lies behind the last step   */
     ks_checkpoints checkpoints;
     ks_estimates kept;               /* of a segment                                    */
     unsigned char *form;
@@ -30,11 +33,12 @@ typedef struct ks_double_back {
 /** Carve the memory. It is none for plans that are not in single precision. */
 void ks_double_back_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_double_back *w);
 
-/** Smooth steps 0 .. steps - 1 of series b, s. behind: the smoothed estimate of the last one, which has been written
- *  already; NULL: it is the last of the series. Returns 0 with the steps counted in the tally; 1 if this is not the way,
- *  with nothing in the tally; -1 if the run is canceled. *written is set once results may have been written. */
+/** Smooth steps 0 .. steps - 1 of series b, s. information: about the last of them from later observations, in the array
+ *  form; its smoothed estimate has been written already. NULL: it is the last of the series. Returns 0 with the steps
+ *  counted in the tally; 1 if this is not the way, with nothing in the tally; -1 if the run is canceled. *written is set
+ *  once results may have been written. */
 int ks_double_back_run(ks_plan_run *run, ks_double_back *w, int64_t b, const ks_series *s, int64_t steps,
-                       const ks_state *behind, const ks_backward_sinks *to, ks_tally *tally,
+                       const ks_information *information, const ks_backward_sinks *to, ks_tally *tally,
                        int *written);
 
 #endif

@@ -85,6 +85,7 @@ ks_forward_sinks ks_left_rows(const ks_lane *l, int64_t i)
     to.form = l->left.form;
     to.form_first = first;
     to.watched = 1;
+    to.last = l->left_steps - 1;
     to.exact = ks_goes_exact(plan);
     return to;
 }
@@ -170,10 +171,7 @@ static int left_out(ks_lane *l)
     }
     const ks_segments segments = { l->left_steps, half->length, half->kept, half->checkpoints, half->form, NULL };
     const ks_information information = { l->right.state.cov, l->right.state.mean, KS_FORM_ARRAY, -1, -1 };
-    /* half->smoothed may have been carried on. */
-    const ks_state smoothed = { half->state.mean, half->state.cov, half->out_form, KS_NOT_STEADY };
-    const ks_meeting met = { &information, &smoothed };
-    return ks_whitening_run(l->run, &l->whitening, l->b, &l->series, &segments, &met, &l->back, half->scratch,
+    return ks_whitening_run(l->run, &l->whitening, l->b, &l->series, &segments, &information, &l->back, half->scratch,
                             &half->out);
 }
 

@@ -145,15 +145,14 @@ static int whiten(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_series 
 }
 
 int ks_whitening_run(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_series *s, const ks_segments *segments,
-                     const ks_meeting *met, const ks_backward_sinks *to, void *scratch, ks_tally *tally)
+                     const ks_information *information, const ks_backward_sinks *to, void *scratch, ks_tally *tally)
 {
     ks_segments again = *segments;
     if (run->plan->options.precision == KS_F32) {
         int written = 0;
-        const int rc = ks_double_back_run(run, &w->doubled, b, s, segments->steps, met ? met->smoothed : NULL, to, tally,
-                                          &written);
+        const int rc = ks_double_back_run(run, &w->doubled, b, s, segments->steps, information, to, tally, &written);
         if (rc <= 0) return rc;
         if (written) again.filtered = NULL;
     }
-    return whiten(run, w, b, s, &again, met ? met->information : NULL, to, scratch, tally);
+    return whiten(run, w, b, s, &again, information, to, scratch, tally);
 }

@@ -56,16 +56,12 @@ static inline int ks_goes_whitened(int nx, const ks_tally *filtered)
     return filtered->sharp >= 0 || (nx >= KS_WHITENED_FROM && ks_is_rooted(filtered));
 }
 
-/** What is known of the last of the segments' steps, where the halves of a series have met. */
-typedef struct ks_meeting {
-    const ks_information *information; /* from the right, in the array form          */
-    const ks_state *smoothed;          /* the estimate, which has been written already */
-} ks_meeting;
-
 /** The way back of series b: in single precision in double if that will do (double_back.h), else whitened. Filters
- *  first, unless segments->filtered, without the filter's outputs. Then smooths from the last step down or, if `met` is
- *  not NULL, from the step before. Returns 0, or -1 with the fault in the tally or the run canceled. */
+ *  first, unless segments->filtered, without the filter's outputs. Then smooths from the last step down. information:
+ *  where the halves of a series have met, about the last step from later observations, in the array form; the smoothed
+ *  estimate of that step has been written already. Else NULL. Returns 0, or -1 with the fault in the tally or the run
+ *  canceled. */
 int ks_whitening_run(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_series *s, const ks_segments *segments,
-                     const ks_meeting *met, const ks_backward_sinks *to, void *scratch, ks_tally *tally);
+                     const ks_information *information, const ks_backward_sinks *to, void *scratch, ks_tally *tally);
 
 #endif

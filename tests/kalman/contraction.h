@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include "kalscan/smooth.h"
 
-enum { MOST = 14 };
+enum { MOST = 20 };
 
 /** x[k] = F x[k-1] + u, y[k] = H x[k] + v with v ~ N(0, I / 100), and rows of y missing. */
 typedef struct problem {

@@ -76,7 +76,7 @@ static void models_of_runs(void **state)
         SPOIL(ks_transition, c.model.transition, (ks_transition)2);
         /* Out of a step, with a prior that is that of x[-1]: nothing leads into step 0. */
         SPOIL(ks_transition, c.model.transition, KS_OUT_OF);
-        assert_int_equal(c.info.array, KS_ARRAY_NONE);
+        assert_int_equal(c.info.array, KS_ARRAY_F);
         ks_view *all[] = { &c.model.F, &c.model.Q, &c.model.H, &c.model.R, &c.model.u, &c.model.d,
                            &c.y, &c.model.m0, &c.model.P0 };
         const ks_array names[] = { KS_ARRAY_F, KS_ARRAY_Q, KS_ARRAY_H, KS_ARRAY_R, KS_ARRAY_U, KS_ARRAY_D,
@@ -279,6 +279,46 @@ static void unused_strides(void **state)
         }
 }
 
+/** Out of a state, T - 1 rows of F, Q and u are there. With one row its stride is ignored, as that of an absent array is;
+ *  with more, strides are refused under KS_PRIOR_X0, where none of them leads to x[0]. */
+static void transitions_out_of(void **state)
+{
+    (void)state;
+    for (int i = 0; i < all_methods_count; ++i) {
+        const method_case *m = &all_methods[i];
+        const int64_t any[] = { -1, 1, INT64_MAX, INT64_MIN };
+        const ks_view none = { NULL, 3, 0 };
+        for (int x0 = 0; x0 < 2; ++x0) {
+            double expected[GOLDEN_OUTPUTS], found[GOLDEN_OUTPUTS];
+            call c;
+            open_call(&c, m, x0 ? KS_PRIOR_X0 : KS_PRIOR_X1, 2);
+            c.model.transition = KS_OUT_OF;
+            c.model.F.step_stride = c.model.Q.step_stride = c.model.u.step_stride = 0;
+            assert_int_equal(run(&c), KS_OK);
+            first_numbers(&c, expected);
+            for (int s = 0; s < 4; ++s) {
+                c.model.F.step_stride = c.model.Q.step_stride = c.model.u.step_stride = any[s];
+                assert_int_equal(ks_model_check(c.plan, &c.model, 1e-8, 1e-10, NULL), KS_OK);
+                assert_int_equal(run(&c), KS_OK);
+                first_numbers(&c, found);
+                assert_memory_equal(found, expected, sizeof found);
+            }
+            close_call(&c);
+        }
+        call c;
+        open_call(&c, m, KS_PRIOR_X0, 6);
+        c.model.F.step_stride = c.model.Q.step_stride = 0;
+        c.model.transition = KS_OUT_OF;
+        c.model.u = none;
+        assert_int_equal(run(&c), KS_OK);
+        SPOIL(int64_t, c.model.F.step_stride, 4);
+        assert_int_equal(c.info.array, KS_ARRAY_F);
+        SPOIL(int64_t, c.model.Q.step_stride, 4);
+        assert_int_equal(c.info.array, KS_ARRAY_Q);
+        close_call(&c);
+    }
+}
+
 /** With one step and the prior on it there is no transition, and none need be given. */
 static void no_transition_at_all(void **state)
 {
@@ -302,6 +342,7 @@ int main(void)
         cmocka_unit_test(models_of_runs),       cmocka_unit_test(places_of_runs),
         cmocka_unit_test(strides_of_runs),      cmocka_unit_test(unused_strides),
         cmocka_unit_test(no_transition_at_all), cmocka_unit_test(no_state_before_prior_x1),
+        cmocka_unit_test(transitions_out_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

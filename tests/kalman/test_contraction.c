@@ -87,6 +87,35 @@ static void left_to_the_library(void **state)
     run(4, 6000, 1, 0.999, 0.9, 1, KS_METHOD_AUTO, KS_F64, 8); /* begins with a scan in chunks */
 }
 
+/** Modes that shrink so fast that covariances leave the numbers within the first nx steps. */
+static void vanishing(void **state)
+{
+    static const ks_precision precisions[] = { KS_F64, KS_F32, KS_MIXED };
+    static const int states[] = { 1, 4, 13, 16, 20 };
+    static const double modes[][2] = { { 0.012, 0.012 }, { 0.1, 0.1 }, { 1, 0.05 }, { 1.02, 0.003 }, { 1e-4, 1e-4 } };
+    (void)state;
+    for (int i = 0; i < 5; ++i)
+        for (int m = 0; m < 5; ++m)
+            for (int a = 0; a < 3; ++a) {
+                if (SANITIZED && (i + m + a) % 4) continue;
+                run(states[i], 50, 1, modes[m][0], modes[m][1], m % 2, KS_METHOD_SEQUENTIAL, precisions[a], 1);
+                run(states[i], 50, 1, modes[m][0], modes[m][1], 1 - m % 2, KS_METHOD_AUTO, precisions[a], 2);
+            }
+}
+
+/** The halves meet between two steps at which predictions of the ordinary form are checked. */
+static void meeting_between_looks(void **state)
+{
+    (void)state;
+    for (int64_t T = 2; T < 60; T += 1 + 6 * SANITIZED)
+        for (int m = 0; m < 3; ++m) {
+            static const double modes[] = { 0.02, 0.065, 0.3 };
+            run(1, T, 1, modes[m], modes[m], 0, KS_METHOD_TWO_ENDED, KS_F64, 1);
+            run(1, T, 1, modes[m], modes[m], 0, KS_METHOD_TWO_ENDED, KS_F32, 1);
+            run(3, T, 1, modes[m], modes[m], 1, KS_METHOD_TWO_ENDED, KS_F64, 2);
+        }
+}
+
 /** In packs where the model varies, together where it is one. */
 static void several_series(void **state)
 {
@@ -125,8 +154,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_series_in_double), cmocka_unit_test(one_series_in_single),
         cmocka_unit_test(one_series_in_mixed),  cmocka_unit_test(long_series),
-        cmocka_unit_test(from_both_ends),       cmocka_unit_test(left_to_the_library),  cmocka_unit_test(several_series),
-        cmocka_unit_test(followers),
+        cmocka_unit_test(from_both_ends),       cmocka_unit_test(left_to_the_library),
+        cmocka_unit_test(several_series),       cmocka_unit_test(followers),
+        cmocka_unit_test(vanishing),            cmocka_unit_test(meeting_between_looks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
