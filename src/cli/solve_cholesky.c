@@ -8,7 +8,6 @@
 #include "kalscan/blocktri_refine.h"
 #include "memory.h"
 #include "solve_condition.h"
-#include "solve_go_on.h"
 #include "values.h"
 
 /* If refinement ends above this, it has not made up for the factor's precision. */
@@ -115,7 +114,7 @@ ks_exit ks_cholesky_explain(const ks_solve *run, ks_status status, int64_t block
 {
     /* Suggest another method only for results that it can compute. */
     const char *other = run->settings->inverse_blocks || run->backend != KS_BACKEND_CPU ? ""
-                                                                   : "; use --method block-lu";
+                                                                   : "; use --method banded-lu";
     const char *advice = run->settings->precision == KS_F32 ? "; in f64 it may be: --precision f64" : other;
     if (status != KS_ENOTPD)
         return ks_fail(failure, KS_EXIT_NUMERICAL, "%s: cannot factor: %s", run->system->name,
@@ -356,21 +355,12 @@ static ks_exit invert(ks_solve *run, ks_failure *failure)
     return ks_cholesky_keep_inverse(run, failure);
 }
 
-static ks_exit go_on(ks_solve *run, const ks_blocktri_info *info, ks_failure *failure)
-{
-    char reason[96];
-    snprintf(reason, sizeof reason, "finds the matrix not positive definite, at row %d of block %lld", info->pivot,
-             (long long)info->block);
-    return ks_go_on(run, reason, failure);
-}
-
 ks_exit ks_cholesky_run(ks_solve *run, ks_failure *failure)
 {
     const cholesky *c = run->state;
     ks_blocktri_info info = KS_BLOCKTRI_INFO_INIT;
     if (allocate(run, failure)) return failure->code;
     const ks_status status = factorize(run, &info);
-    if (status == KS_ENOTPD && ks_may_go_on(run)) return go_on(run, &info, failure);
     if (status != KS_OK) return ks_cholesky_explain(run, status, info.block, info.pivot, failure);
     if (solve(run, failure) ||
         ks_cholesky_judge(run, run->settings->refine ? NULL : c->plan, failure) || find_logdet(run, failure))

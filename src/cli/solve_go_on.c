@@ -20,8 +20,7 @@ ks_exit ks_go_on(ks_solve *run, const char *reason, ks_failure *failure)
     while (ks_solvers[banded].cholesky || ks_solvers[banded].value != KS_BANDED_LU) ++banded;
     if (!run->settings->quiet)
         fprintf(stderr, "kalscan: note: %s: method %s %s; auto goes on with %s, which is direct, with pivots across "
-                "blocks%s\n", run->system->name, run->method, reason, ks_solvers[banded].name,
-                run->solver->cholesky ? ", and makes no /logdet" : "");
+                "blocks\n", run->system->name, run->method, reason, ks_solvers[banded].name);
     run->solver->release(run);
     free(run->x);
     run->x = NULL;

@@ -13,8 +13,8 @@ const ks_solver ks_general_auto = GENERAL("auto", KS_GENERAL_AUTO, NULL);
 
 const ks_solver ks_solvers[] = {
     CHOLESKY("auto", KS_BLOCKTRI_AUTO, "Cholesky in the order that suits size and threads; with /U or\n"
-             "                           compact blocks the method that is fastest in short trials; where\n"
-             "                           it fails, banded-lu"),
+             "                           compact blocks the method that is fastest in short trials, and\n"
+             "                           banded-lu where that fails"),
     CHOLESKY("sequential", KS_BLOCKTRI_SEQUENTIAL, "Cholesky, first to last block"),
     CHOLESKY("twisted", KS_BLOCKTRI_TWISTED, "Cholesky, both ends to the middle on two threads"),
     CHOLESKY("partition", KS_BLOCKTRI_PARTITION, "Cholesky, segments at once, then what separates them"),
