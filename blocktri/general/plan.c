@@ -223,8 +223,11 @@ int ks_general_plan_threads(const ks_general_plan *plan)
 {
     if (!plan || plan->options.backend == KS_BACKEND_CUDA) return 1;
     /* More would serve residuals alone. */
-    const int one = plan->options.method == KS_BLOCK_LU || plan->options.method == KS_BANDED_LU;
-    return one ? 1 : plan->workers;
+    const ks_general_method method = plan->options.method;
+    const int most = method == KS_BLOCK_LU || method == KS_BANDED_LU ? 1
+                     : method == KS_BLOCK_GAUSS_SEIDEL               ? KS_GB_BATCH / KS_GB_ABREAST
+                                                                     : plan->workers;
+    return plan->workers < most ? plan->workers : most;
 }
 
 double ks_general_plan_relaxation(const ks_general_plan *plan) { return plan ? plan->options.relaxation : 1; }

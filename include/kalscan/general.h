@@ -68,14 +68,15 @@ KS_BEGIN_DECLS
 
 /** Methods.
  *
- *  KS_GENERAL_AUTO chooses by sizes, formats and numbers, with a few steps of the methods that may be fastest. What it
- *  chooses may still fail, in ks_general_factorize() or ks_general_solve(), where KS_BANDED_LU does not.
- *  KS_BLOCK_GAUSS_SEIDEL runs up to 16 sweeps on as many threads, each two blocks behind the previous one. KS_RED_BLACK
- *  converges like it and is as parallel as KS_BLOCK_JACOBI. KS_BLOCK_LU and KS_BANDED_LU run on one thread, but for the
- *  products of their residuals. KS_LOW_RANK_LU is for L or U with entries in few columns: its Schur complements are the
- *  diagonal blocks with corrections of low rank, which the Woodbury formula solves. KS_BANDED_LU alone takes its pivots
- *  across blocks, so that neither a diagonal block nor its Schur complement need be regular. It takes 6 n numbers a row
- *  where KS_BLOCK_LU takes 2 n, fewer if blocks are sparse, and fewer than 2^31 rows. */
+ *  KS_GENERAL_AUTO chooses by sizes, formats and numbers, with a few steps of the methods that may be fastest. What
+ *  it chooses may still fail, in ks_general_factorize() or ks_general_solve(), where KS_BANDED_LU does not.
+ *  KS_BLOCK_GAUSS_SEIDEL runs up to 16 sweeps at a time, four on each of up to four threads, each two blocks behind
+ *  the previous one. KS_RED_BLACK converges like it and is as parallel as KS_BLOCK_JACOBI. KS_BLOCK_LU and
+ *  KS_BANDED_LU run on one thread, but for the products of their residuals. KS_LOW_RANK_LU is for L or U with entries
+ *  in few columns: its Schur complements are the diagonal blocks with corrections of low rank, which the Woodbury
+ *  formula solves. KS_BANDED_LU alone takes its pivots across blocks, so that neither a diagonal block nor its Schur
+ *  complement need be regular. It takes 6 n numbers a row where KS_BLOCK_LU takes 2 n, fewer if blocks are sparse,
+ *  and fewer than 2^31 rows. */
 typedef enum ks_general_method {
     KS_GENERAL_AUTO = 0,         /**< the library chooses */
     KS_BLOCK_JACOBI = 1,         /**< HBISA eq. 6: all blocks at once */
@@ -314,7 +315,8 @@ KS_API ks_general_method ks_general_plan_method(const ks_general_plan *plan);
 KS_API ks_backend ks_general_plan_backend(const ks_general_plan *plan);
 
 /** Return the number of workers of a call, the caller included, at most those of the context; 1 on a device, and if
- *  plan is NULL. It is 1 for KS_BLOCK_LU and KS_BANDED_LU, though more compute their residuals. */
+ *  plan is NULL. It is 1 for KS_BLOCK_LU and KS_BANDED_LU and at most 4 for KS_BLOCK_GAUSS_SEIDEL, though more compute
+ *  their residuals. */
 KS_API int ks_general_plan_threads(const ks_general_plan *plan);
 
 /** Return the relaxation that the plan starts with, which KS_GENERAL_AUTO may have set to KS_RELAXATION_ESTIMATE; 1 if
