@@ -84,7 +84,7 @@ typedef struct ks_forward_sinks {
     int64_t form_first;
     ks_sink gain;        /* what a mean of another precision takes, see ks_gain_numbers() */
     int watched;         /* report sharp predictions in the tally: a backward pass follows */
-    int64_t last;        /* a step whose prediction is checked for it as the series' last is, or 0 */
+    int64_t last;        /* a step that is checked for it as the series' last is; 0: none, step 0 is never ordinary */
     int rooted;          /* no step leaves the array form: whitened steps back follow     */
     int exact;           /* ordinary steps may observe exactly (tiled/exact_step_text.h) */
     int sparse;          /* form may be KS_KEPT_BEFORE: the backward pass can handle it */

@@ -3,7 +3,6 @@
 #include "solve_cholesky.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include "kalscan/blocktri_refine.h"
 #include "memory.h"
@@ -126,18 +125,20 @@ ks_exit ks_cholesky_explain(const ks_solve *run, ks_status status, int64_t block
                    (long long)block, run->method, advice);
 }
 
-static ks_status factorize(ks_solve *run, ks_blocktri_info *info)
+static ks_exit factorize(ks_solve *run, ks_failure *failure)
 {
     const cholesky *c = run->state;
     const double start = ks_seconds();
     const ks_blocktri_matrix matrix = matrix_of(run);
     const ks_blocktri_factor factor = factor_of(run);
+    ks_blocktri_info info = KS_BLOCKTRI_INFO_INIT;
     const ks_status status =
         run->settings->refine
-            ? ks_blocktri_refine_factorize(c->plan, &matrix, &factor, c->scale, c->work, info)
-            : ks_blocktri_factorize(c->plan, &matrix, &factor, c->work, info);
+            ? ks_blocktri_refine_factorize(c->plan, &matrix, &factor, c->scale, c->work, &info)
+            : ks_blocktri_factorize(c->plan, &matrix, &factor, c->work, &info);
     run->factor_seconds = ks_seconds() - start;
-    return status;
+    return status == KS_OK ? KS_EXIT_DONE
+                           : ks_cholesky_explain(run, status, info.block, info.pivot, failure);
 }
 
 ks_exit ks_cholesky_refined(const ks_solve *run, double residual, ks_failure *failure)
@@ -358,11 +359,7 @@ static ks_exit invert(ks_solve *run, ks_failure *failure)
 ks_exit ks_cholesky_run(ks_solve *run, ks_failure *failure)
 {
     const cholesky *c = run->state;
-    ks_blocktri_info info = KS_BLOCKTRI_INFO_INIT;
-    if (allocate(run, failure)) return failure->code;
-    const ks_status status = factorize(run, &info);
-    if (status != KS_OK) return ks_cholesky_explain(run, status, info.block, info.pivot, failure);
-    if (solve(run, failure) ||
+    if (allocate(run, failure) || factorize(run, failure) || solve(run, failure) ||
         ks_cholesky_judge(run, run->settings->refine ? NULL : c->plan, failure) || find_logdet(run, failure))
         return failure->code;
     return run->settings->inverse_blocks ? invert(run, failure) : KS_EXIT_DONE;

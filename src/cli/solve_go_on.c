@@ -8,10 +8,8 @@
 
 bool ks_may_go_on(const ks_solve *run)
 {
-    const ks_solve_settings *settings = run->settings;
-    return settings->solver == &ks_solvers[0] && run->backend == KS_BACKEND_CPU && settings->precision == KS_F64 &&
-           !settings->inverse_blocks && run->system->N <= INT_MAX / run->system->n &&
-           strcmp(run->method, ks_general_method_name(KS_BANDED_LU)) != 0;
+    return run->solver == &ks_general_auto && run->backend == KS_BACKEND_CPU &&
+           run->system->N <= INT_MAX / run->system->n && strcmp(run->method, ks_general_method_name(KS_BANDED_LU)) != 0;
 }
 
 ks_exit ks_go_on(ks_solve *run, const char *reason, ks_failure *failure)
@@ -24,7 +22,6 @@ ks_exit ks_go_on(ks_solve *run, const char *reason, ks_failure *failure)
     run->solver->release(run);
     free(run->x);
     run->x = NULL;
-    run->segments = 0;
     run->solver = &ks_solvers[banded];
     /* The time that was lost is told with that of the factor. */
     run->factor_seconds += run->solve_seconds;
