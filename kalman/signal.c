@@ -44,9 +44,8 @@ static int covariances_wanted(const ks_signal_outputs *o)
     return o->cov.data || o->var.data || o->observed_var.data;
 }
 
-/** Whether the arguments are valid. If not, *array names the input at fault, if it is one. */
-static int valid(const ks_smooth_plan *plan, const ks_model *m, ks_view mean, ks_view cov, const ks_signal_outputs *o,
-                 ks_array *array)
+int ks_valid_signal(const ks_smooth_plan *plan, const ks_model *m, ks_view mean, ks_view cov, const ks_signal_outputs *o,
+                    ks_array *array)
 {
     if (!m || m->size != sizeof *m || !o || o->size != sizeof *o) return 0;
     const int64_t nx = plan->nx, ny = plan->ny, T = plan->T, B = plan->B;
@@ -140,7 +139,7 @@ ks_status ks_signal(const ks_smooth_plan *plan, const ks_model *model, ks_view m
     if (info) *info = mine;
     ks_info *told = info ? info : &mine;
     if (!plan || !work || (uintptr_t)work % KS_CARVE_ALIGNMENT != 0) return told->status = KS_EINVAL;
-    if (!valid(plan, model, mean, cov, outputs, &told->array)) return told->status = KS_EINVAL;
+    if (!ks_valid_signal(plan, model, mean, cov, outputs, &told->array)) return told->status = KS_EINVAL;
     signal_job job = { plan, model, mean, cov, outputs, steps_of(plan), NULL, NULL, 0 };
     ks_carver place = ks_carver_at(work);
     carve(&place, plan, &job);

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "kalscan/signal.h"
 #include "series.h"
 
 /** Rows of one series. Numbers have the plan's precision. With KS_MIXED covariances and variances are float and all
@@ -27,6 +28,10 @@ static inline size_t ks_signal_work(size_t nx, size_t ny, int mixed)
 typedef int64_t ks_signal_steps(const ks_signal_rows *rows, int64_t k0, int64_t k1, void *work);
 
 typedef struct ks_signal_kernels { ks_signal_steps *f64, *f32, *mixed; } ks_signal_kernels;
+
+/** Whether arguments of ks_signal() are valid. If not, *array names the input at fault, if it is one. */
+int ks_valid_signal(const ks_smooth_plan *plan, const ks_model *model, ks_view mean, ks_view cov,
+                    const ks_signal_outputs *outputs, ks_array *array);
 
 /** The table of a tier, see ks_kernels_of(). */
 const ks_signal_kernels *ks_signal_kernels_of(ks_tier tier);

@@ -29,6 +29,7 @@
 #ifndef KALSCAN_DIFFUSE_H
 #define KALSCAN_DIFFUSE_H
 
+#include "kalscan/signal.h"
 #include "kalscan/smooth.h"
 
 KS_BEGIN_DECLS
@@ -54,6 +55,25 @@ KS_BEGIN_DECLS
  *    tell (KS_FAULT_ILL_CONDITIONED). */
 KS_API KS_MUST_CHECK ks_status ks_diffuse_run(const ks_smooth_plan *plan, const ks_model *model, ks_view P0_inf,
                                               ks_view y, const ks_outputs *outputs, int64_t *steps, ks_info *info);
+
+/** Compute the signal of filtered estimates: H[k] E(x[k]) + d[k] and H[k] Cov(x[k]) H[k]' given y[0..k].
+ *
+ *  Until y has told all directions, Cov(x[k]) has infinite entries, and which of a signal are so cannot be told from
+ *  them: the sum of a level and a season is known from one observation, which tells neither. So the first steps are
+ *  filtered again. Entries of cov, var and observed_var that have no limit are inf or -inf; means have limits.
+ *
+ *  plan, model, P0_inf and y are those of a ks_diffuse_run() that made the filtered estimates mean and cov, which are
+ *  read as by ks_signal(), behind the first steps. So are outputs, and threads of the plan are used, there. Memory comes
+ *  from the allocator of the plan's context, as for the run, and is freed before the call returns. The signal of smoothed
+ *  estimates is that of ks_signal().
+ *
+ *  Errors are those of ks_signal(), and
+ *  - KS_EINVAL: with KS_ARRAY_Y and others of the model, which the first steps read, and KS_ARRAY_P0 for P0_inf, too.
+ *  - KS_ENOMEM: out of memory.
+ *  - those of ks_diffuse_run() for the first steps. */
+KS_API KS_MUST_CHECK ks_status ks_diffuse_signal(const ks_smooth_plan *plan, const ks_model *model, ks_view P0_inf,
+                                                 ks_view y, ks_view mean, ks_view cov,
+                                                 const ks_signal_outputs *outputs, ks_info *info);
 
 KS_END_DECLS
 #endif

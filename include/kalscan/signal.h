@@ -12,7 +12,8 @@
  * If only some entries of a row are missing and R[k] correlates their noise with that of the others, the others contain
  * information about this noise. mean and observed_var do not use it.
  *
- * Call ks_signal() after ks_smooth_run(), with the same plan and model, on outputs of the run.
+ * Call ks_signal() after ks_smooth_run(), with the same plan and model, on outputs of the run. Filtered estimates whose
+ * prior is infinite in some directions have ks_diffuse_signal() of <kalscan/diffuse.h> instead.
  *
  * Example: means of the signal and variances of its observations.
  *

@@ -122,3 +122,25 @@ int ks_limit_find(ks_limit *limit, const ks_start *start, const ks_unknown *unkn
     ks_mirror_f64(n, limit->cov);
     return failed;
 }
+
+int ks_limit_look(const ks_limit *limit, const ks_unknown *unknown, int m, const double *H, int apart, double *scratch,
+                  double *cov)
+{
+    const int n = unknown->n, q = unknown->q;
+    double *HP = scratch, *along = HP + m * n;
+    int numbers = 1;
+    for (int i = 0; i < m; ++i) {
+        const double *h = H + i * apart;
+        const int reaches = ks_unknown_reaches(unknown, h);
+        for (int c = 0; c < q; ++c) along[i * q + c] = reaches ? ks_dot(n, h, unknown->X + c * n) : 0;
+        for (int j = 0; j < n; ++j) HP[i * n + j] = ks_dot(n, h, limit->cov + j * n);
+    }
+    for (int i = 0; i < m; ++i)
+        for (int j = 0; j <= i; ++j) {
+            const double endless = ks_unknown_entry(unknown, along + i * q, along + j * q, 1);
+            const double part = ks_dot(n, HP + i * n, H + j * apart);
+            numbers &= fabs(part) <= DBL_MAX;
+            cov[i * m + j] = cov[j * m + i] = endless != 0 ? endless : part;
+        }
+    return numbers;
+}

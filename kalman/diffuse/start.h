@@ -78,6 +78,9 @@ int ks_unknown_left(const ks_unknown *unknown);
 int64_t ks_unknown_steps(ks_unknown *unknown, const ks_start *start, int *all);
 /** Whether a sum of states with coefficients h (n) has a part that is not told. */
 int ks_unknown_reaches(const ks_unknown *unknown, const double *h);
+/** The covariance, for an infinite prior, of two sums of states whose parts along the directions that are not told are
+ *  given, `apart` numbers apart: inf, -inf, or 0 where it is finite. */
+double ks_unknown_entry(const ks_unknown *unknown, const double *a, const double *b, int apart);
 
 /** The flat prior's limit of an estimate. */
 typedef struct ks_limit {
@@ -98,6 +101,11 @@ void ks_limit_carve(ks_carver *carver, const ks_start *start, ks_limit *limit);
 /** Find the limit for z ~ N(mean (N), cov (N, N)). Returns 0, or -1 where no digits are left. */
 int ks_limit_find(ks_limit *limit, const ks_start *start, const ks_unknown *unknown, const double *mean,
                   const double *cov);
+
+/** cov (m, m) <- H Cov(x) H' in the limit, inf and -inf where there is none. Rows of H are `apart` apart. scratch: (m, n)
+ *  and (m, d). Returns whether all that is finite has numbers. */
+int ks_limit_look(const ks_limit *limit, const ks_unknown *unknown, int m, const double *H, int apart, double *scratch,
+                  double *cov);
 
 /** The model and data of z for some steps, each array given step by step, under KS_PRIOR_X0. */
 typedef struct ks_start_arrays {

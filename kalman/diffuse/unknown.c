@@ -111,6 +111,18 @@ static int find_shares(const ks_unknown *unknown, const double *h)
 
 int ks_unknown_reaches(const ks_unknown *unknown, const double *h) { return find_shares(unknown, h); }
 
+double ks_unknown_entry(const ks_unknown *unknown, const double *a, const double *b, int apart)
+{
+    double sum = 0, size_a = 0, size_b = 0;
+    for (int c = 0; c < unknown->q; ++c) {
+        size_a = hypot(size_a, a[c * apart]);
+        size_b = hypot(size_b, b[c * apart]);
+    }
+    if (size_a == 0 || size_b == 0) return 0;
+    for (int c = 0; c < unknown->q; ++c) sum += a[c * apart] / size_a * (b[c * apart] / size_b);
+    return fabs(sum) > unknown->tiny ? copysign((double)INFINITY, sum) : 0;
+}
+
 int ks_unknown_left(const ks_unknown *unknown)
 {
     for (int i = 0; i < unknown->q * unknown->n; ++i)

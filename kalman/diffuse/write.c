@@ -10,31 +10,19 @@ typedef struct writer {
     int64_t terms_stride;
     double total;        /* log-likelihood up to the step before */
     double *whole;       /* (n, n): a covariance with its infinite entries */
-    double *entries;     /* (m, n), (m, m) x 2, (m) x 4, (m, d) */
+    double *entries;     /* (m, m) x 2, (m) x 4, and scratch: (m, n), (m, d) */
     int *present;        /* (m): numbers of the entries of a row that are present */
 } writer;
-
-/* Entry of kappa's coefficient of a . x and b . x, whose parts along the directions that are not told are given. */
-static double infinite(const ks_start *start, int q, const double *a, const double *b, int apart)
-{
-    double sum = 0, size_a = 0, size_b = 0;
-    for (int c = 0; c < q; ++c) {
-        sum += a[c * apart] * b[c * apart];
-        size_a = hypot(size_a, a[c * apart]);
-        size_b = hypot(size_b, b[c * apart]);
-    }
-    return fabs(sum) > start->tiny * size_a * size_b ? copysign((double)INFINITY, sum) : 0;
-}
 
 static void put_estimate(const writer *w, const ks_start_filter *f, int64_t k, ks_sink mean, ks_sink cov, ks_sink var)
 {
     const ks_smooth_plan *plan = w->start->plan;
-    const int n = w->start->n, q = f->unknown.q;
+    const int n = w->start->n;
     const size_t narrow = plan->kernels->number_bytes;
     ks_start_put(mean, k, plan->mean_bytes, n, f->limit.mean);
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j) {
-            const double part = infinite(w->start, q, f->unknown.X + i, f->unknown.X + j, n);
+            const double part = ks_unknown_entry(&f->unknown, f->unknown.X + i, f->unknown.X + j, n);
             w->whole[i * n + j] = part != 0 ? part : f->limit.cov[i * n + j];
         }
     ks_start_put(cov, k, narrow, (int64_t)n * n, w->whole);
@@ -59,27 +47,22 @@ static void put_innovation(const writer *w, const ks_start_filter *f, const ks_s
 {
     const ks_start *start = w->start;
     const ks_smooth_plan *plan = start->plan;
-    const int n = start->n, m = start->m, N = start->N, q = f->unknown.q;
-    double *HP = w->entries, *S = HP + m * n, *LD = S + m * m, *e = LD + m * m, *white = e + m, *inverse = white + m;
-    double *along = inverse + 2 * m;
+    const int n = start->n, m = start->m, N = start->N;
+    double *S = w->entries, *LD = S + m * m, *e = LD + m * m, *white = e + m, *inverse = white + m;
+    double *scratch = inverse + 2 * m;
     int count = 0, open = 0;
+    ks_limit_look(&f->limit, &f->unknown, m, step->H, N, scratch, S);
     for (int i = 0; i < m; ++i) {
-        const double *h = step->H + i * N;
-        const int reaches = ks_unknown_reaches(&f->unknown, h);
-        e[i] = step->y[i] - step->d[i] - ks_dot(n, h, f->limit.mean);
+        e[i] = step->y[i] - step->d[i] - ks_dot(n, step->H + i * N, f->limit.mean);
         white[i] = (double)NAN;
-        for (int c = 0; c < q; ++c) along[i * q + c] = reaches ? ks_dot(n, h, f->unknown.X + c * n) : 0;
-        for (int j = 0; j < n; ++j) HP[i * n + j] = ks_dot(n, h, f->limit.cov + j * n);
         if (isnan(step->y[i])) continue;
         w->present[count++] = i;
-        open |= reaches;
+        open |= isinf(S[i * m + i]) != 0;
     }
     for (int i = 0; i < m; ++i)
-        for (int j = 0; j <= i; ++j) {
-            const double part = infinite(start, q, along + i * q, along + j * q, 1);
-            const double finite = ks_dot(n, HP + i * n, step->H + j * N) + step->R[i * m + j];
+        for (int j = 0; j < m; ++j) {
             const int missing = isnan(step->y[i]) || isnan(step->y[j]);
-            S[i * m + j] = S[j * m + i] = missing ? (double)NAN : part != 0 ? part : finite;
+            S[i * m + j] = missing ? (double)NAN : S[i * m + j] + step->R[i > j ? i * m + j : j * m + i];
         }
     if (!open) standardize(m, count, w->present, S, e, LD, inverse, white);
     ks_start_put(w->innovation, step->k, plan->mean_bytes, m, e);

@@ -113,22 +113,13 @@ static ks_exit make_plan(ks_run *run, ks_failure *failure)
     return KS_EXIT_DONE;
 }
 
-/* Before the observations tell the state, filtered variances are infinite, and those of the signal not defined. */
-static ks_exit check_signal(const ks_run *run, ks_failure *failure)
-{
-    const ks_settings *settings = run->settings;
-    if (settings->job != KS_JOB_FILTER || !settings->signal || !ks_input_is_diffuse(run->input)) return KS_EXIT_DONE;
-    return ks_fail(failure, KS_EXIT_USAGE, "--signal of a filter does not go with a diffuse prior (P0_inf): variances are "
-                   "infinite at first; kalscan smooth makes it");
-}
-
 static ks_exit open_input(ks_run *run, ks_failure *failure)
 {
     const ks_settings *settings = run->settings;
     if (ks_input_open(&run->input, &settings->places, failure) ||
         ks_problems_fail(&run->input->problems, true, failure) ||
         (settings->forecast > 0 && ks_input_extend(run->input, settings->forecast, failure)) ||
-        check_signal(run, failure) || ks_input_spare(run->input, settings->output, failure))
+        ks_input_spare(run->input, settings->output, failure))
         return failure->code;
     print_notes(run);
     note_layout(run);
@@ -167,13 +158,18 @@ static ks_exit read_input(ks_run *run, ks_failure *failure)
     return failure->code;
 }
 
-static ks_exit make_signal(const ks_run *run, const ks_model *model, const ks_result_places *places, void *work,
-                           ks_failure *failure)
+static ks_exit make_signal(const ks_run *run, const ks_result_places *places, void *work, ks_failure *failure)
 {
+    const ks_view P0_inf = ks_input_diffuse(run->input);
+    const ks_signal_outputs *to = &places->signal;
     ks_info info = KS_INFO_INIT;
-    ks_view mean, cov;
+    ks_model model;
+    ks_view y, mean, cov;
+    ks_input_views(run->input, &model, &y);
     ks_results_states(&run->results, places, &mean, &cov);
-    const ks_status status = ks_signal(run->plan, model, mean, cov, &places->signal, work, &info);
+    const ks_status status = P0_inf.data && run->settings->job == KS_JOB_FILTER
+                                 ? ks_diffuse_signal(run->plan, &model, P0_inf, y, mean, cov, to, &info)
+                                 : ks_signal(run->plan, &model, mean, cov, to, work, &info);
     info.method = run->info.method;
     return status == KS_OK ? KS_EXIT_DONE : ks_explain_run(status, &info, run->input, run->settings->precision, failure);
 }
@@ -214,7 +210,7 @@ static ks_exit run_plan(ks_run *run, const ks_result_places *places, ks_failure 
         status = ks_smooth_run(run->plan, &model, y, &places->outputs, work, &run->info);
     if (status == KS_OK && !settings->quiet) ks_note_tried(run->plan, settings, &run->info);
     if (status != KS_OK) ks_explain_run(status, &run->info, run->input, settings->precision, failure);
-    else if (settings->signal) make_signal(run, &model, places, work, failure);
+    else if (settings->signal) make_signal(run, places, work, failure);
     if (settings->gradient && !failure->code) make_gradient(run, work, failure);
     free(work);
     return failure->code;

@@ -394,8 +394,74 @@ def option():
                            "--diffuse:", made if not isinstance(made, dict) else ones)
 
 
+def per_step(case, key, rank):
+    """An array of the model with axes of series and steps; zeros if it is absent, a matrix if the diagonal is given."""
+    steps, series = case.y.shape[-2], case.y.shape[0] if case.y.ndim == 3 else 1
+    n, m = case.arrays["smoothed/mean"].shape[-1], case.y.shape[-1]
+    shape = dict(F=(n, n), Q=(n, n), u=(n,), H=(m, n), R=(m, m), d=(m,), m0=(n,), P0=(n, n), P0_inf=(n, n))[key]
+    if key + "_diag" in case.model:
+        diagonal = np.asarray(case.model[key + "_diag"], float)
+        a = diagonal[..., None] * np.eye(shape[0])
+    else:
+        a = np.asarray(case.model.get(key, np.zeros(shape)), float)
+    if rank == 1:                                   # no axis of steps
+        a = a if a.ndim > len(shape) else a[None]
+        return np.broadcast_to(a, (series, *shape))
+    a = a.reshape((1,) * (len(shape) + 2 - a.ndim) + a.shape)
+    return np.broadcast_to(a, (series, steps, *shape))
+
+
+def signals():
+    """The signal of a filter is the estimate of a further state that is H x + d."""
+    for case in all_cases():
+        if case.attributes.get("layout", "c") not in ("c", b"c") or case.attributes.get("transition", "into") != "into":
+            continue
+        first = str(case.attributes.get("prior", "x0")) == "x1"
+        F, Q, u, H, R, d = (per_step(case, key, 2) for key in ("F", "Q", "u", "H", "R", "d"))
+        m0, P0, P0_inf = (per_step(case, key, 1) for key in ("m0", "P0", "P0_inf"))
+        series, steps, m, n = H.shape
+        both = np.concatenate([np.broadcast_to(np.eye(n), (series, steps, n, n)), H], axis=2)
+        turned = both.swapaxes(2, 3)
+        before = both[:, 0] if first else np.concatenate([np.eye(n), np.zeros((m, n))])[None]
+        offset = d[:, 0] if first else np.zeros(m)
+        model = dict(
+            F=np.concatenate([both @ F, np.zeros((series, steps, n + m, m))], axis=3), Q=both @ Q @ turned,
+            u=np.einsum("btij,btj->bti", both, u) + np.concatenate([np.zeros((series, steps, n)), d], axis=2),
+            H=np.broadcast_to(np.concatenate([np.zeros((m, n)), np.eye(m)], axis=1), (series, steps, m, n + m)), R=R,
+            m0=np.einsum("bij,bj->bi", before, m0) + np.concatenate([np.zeros(n), np.ones(m)]) * np.pad(
+                np.broadcast_to(offset, (series, m)), ((0, 0), (n, 0))),
+            P0=before @ P0 @ before.swapaxes(1, 2), P0_inf=before @ P0_inf @ before.swapaxes(1, 2))
+        for key in ("Q", "P0", "P0_inf"):
+            model[key] = (model[key] + model[key].swapaxes(-1, -2)) / 2
+        y = case.y if case.y.ndim == 3 else case.y[None]
+        write("further.h5", y, model, dict(prior="x1" if first else "x0"))
+        whole = estimates("filter", "further.h5", "--method", "sequential")
+        made = estimates("filter", case.path, "--method", "sequential", "--signal")
+        if not expect(isinstance(whole, dict) and isinstance(made, dict), case.name, "signal:", whole, made):
+            continue
+        mean, cov, observed = (np.asarray(made["signal/" + k]).reshape(series, steps, *[m] * r)
+                               for k, r in (("mean", 1), ("cov", 2), ("observed_var", 1)))
+        want_mean, want_cov = whole["filtered/mean"][..., n:], whole["filtered/cov"][..., n:, n:]
+        plain = np.isfinite(want_cov)
+        expect(np.array_equal(cov[~plain], want_cov[~plain]) and np.isfinite(cov[plain]).all(), case.name,
+               "signal: infinite elsewhere")
+        diagonal = np.einsum("btii->bti", np.where(plain, want_cov, 0))
+        sd = np.sqrt(np.maximum(diagonal, 0)) + np.sqrt(np.maximum(np.einsum("btii->bti", R), 0))
+        sd = np.maximum(sd, LEAST_SD["f64"] * np.maximum(sd.max(), 1e-300))
+        rounding = ROUNDINGS * EPSILON["f64"] / TOLERANCE["f64"] * max(np.nanmax(abs(y)), abs(want_mean).max())
+        errors = (abs(mean - want_mean) / np.maximum(sd, rounding)).max(), (abs(np.where(
+            plain, cov, 0) - np.where(plain, want_cov, 0)) / (sd[..., :, None] * sd[..., None, :])).max()
+        expect(max(errors) <= TOLERANCE["f64"], case.name, "signal is off:", *errors)
+        expect(np.allclose(observed, np.einsum("btii->bti", cov + R), rtol=1e-14, atol=0), case.name, "observed_var")
+        seen["filter", "signal", "f64"] = max(seen["filter", "signal", "f64"],
+                                              (max(errors) / TOLERANCE["f64"], case.name, "signal"))
+        parts = [estimates("filter", case.path, "--method", "sequential", "--signal", "--cov", p) for p in ("diag", "none")]
+        expect(np.array_equal(parts[0]["signal/cov_diag"], np.einsum("...ii->...i", made["signal/cov"])) and all(
+            np.array_equal(p["signal/mean"], made["signal/mean"]) for p in parts), case.name, "signal: --cov")
+
+
 def main():
-    for check in (from_every_method, variances_alone, scaled_prior, moved_mean, equal_forms, nothing_diffuse,
+    for check in (from_every_method, signals, variances_alone, scaled_prior, moved_mean, equal_forms, nothing_diffuse,
                   undetermined, refused_files, option):
         before = len(problems)
         check()
