@@ -223,24 +223,29 @@ KS_HD int KS_T(ks_least_determined)(int nx, int columns, int c, const KS_WIDE *M
 }
 
 /** As ks_array_gain(). Tails must exceed `rounding` (nx); NULL: see there. LT (2 nx, nx) = Lᵀ. Returns its number of
- *  rows; only these are filled, the others are zero. W: 2 nx ks_lq_apart(2 nx) + 4 nx + 2 wide numbers. */
+ *  rows; only these are filled, the others are zero. *blurred, unless it is NULL, becomes 1 if a component counts whose
+ *  tail is below round-off of S, a share `noise` of its rows. W: 2 nx ks_lq_apart(2 nx) + 4 nx + 2 wide numbers. */
 KS_HD_COLD int KS_T(ks_array_gain_wide)(int nx, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *S,
-                                        const KS_WIDE *rounding, KS_WIDE *ET, KS_WIDE *LT,
-                                        KS_WIDE *W)
+                                        const KS_WIDE *rounding, KS_WIDE noise, KS_WIDE *ET, KS_WIDE *LT,
+                                        KS_WIDE *W, int *blurred)
 {
     const int apart = ks_lq_apart(2 * nx);
     KS_WIDE *M = W, *V = M + 2 * nx * apart, *doubt = V + 2 * nx + 2, *from = doubt + nx;
     /* ET and LT are written last, so that they can serve as scratch here. */
+    KS_WIDE *bound = LT;
     const int columns = KS_T(ks_gain_rows)(nx, F, Q, S, M, doubt, V, (KS_NUM *)(void *)ET, (KS_NUM *)(void *)LT);
     /* A standard deviation whose square underflows counts as zero, here as in the root behind. */
     const KS_WIDE least = (KS_WIDE)2 / KS_WIDE_SQRT((KS_WIDE)KS_LARGEST);
-    for (int i = 0; i < nx; ++i)
-        doubt[i] = least + (rounding ? rounding[i] + (KS_WIDE)(2 * KS_WIDE_EPS) * doubt[i]
-                                     : (KS_WIDE)(8 * nx * KS_EPS) * doubt[i]);
+    for (int i = 0; i < nx; ++i) {
+        bound[i] = doubt[i];
+        doubt[i] = least + (rounding ? rounding[i] + (KS_WIDE)(8 * nx * KS_WIDE_EPS) * bound[i]
+                                     : (KS_WIDE)(8 * nx * KS_EPS) * bound[i]);
+    }
     int rank = 0;
     for (; rank < nx; ++rank) {
         const int i = KS_T(ks_least_determined)(nx, columns, rank, M, doubt, V);
         if (i < 0) break;
+        if (blurred && !KS_GT(KS_WIDE_SQRT(V[i]), noise * bound[i])) *blurred = 1;
         from[rank] = (KS_WIDE)i;
         for (int c = 0; i > rank && c < columns; ++c) {
             const KS_WIDE entry = M[c * apart + i];
@@ -250,6 +255,7 @@ KS_HD_COLD int KS_T(ks_array_gain_wide)(int nx, const KS_NUM *F, const KS_NUM *Q
         const KS_WIDE taken = doubt[i];
         doubt[i] = doubt[rank];
         doubt[rank] = taken;
+        bound[i] = bound[rank]; /* that of a component before is not asked for any more */
         KS_T(ks_reflect_row_wide)(2 * nx, columns, rank, M, V);
     }
     /* Solve E Phi = the lower left block, column by column, from the last. */
@@ -289,7 +295,8 @@ KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, co
         const KS_WIDE variance = (KS_WIDE)Ps[i * nx + i], zero = (KS_WIDE)0;
         rounding[i] = (KS_WIDE)0x1p-20 * KS_WIDE_SQRT(KS_GT(variance, zero) ? variance : zero);
     }
-    const int columns = KS_T(ks_array_gain_wide)(nx, F, Q, S, Ps ? rounding : NULL, gain, root, rounding + nx);
+    const int columns = KS_T(ks_array_gain_wide)(nx, F, Q, S, Ps ? rounding : NULL, (KS_WIDE)0, gain, root,
+                                                   rounding + nx, NULL);
     for (int i = 0; i < nx * nx; ++i) ET[i] = (KS_NUM)gain[i];
     for (int r = 0; r < nx; ++r)
         for (int j = 0; j < 2 * nx; ++j) L[r * 2 * nx + j] = j < columns ? (KS_NUM)root[j * nx + r] : KS_LIT(0);
@@ -346,8 +353,10 @@ KS_HD_SAME void KS_T(ks_array_back_mean)(int nx, const KS_NUM *F, const KS_NUM *
 }
 
 /** One backward step: from filtered x, S of step k and smoothed xs, Ss of step k + 1 to smoothed xn, Sn (lower
- *  triangular) of step k. ET is returned for the lag-one covariance; the E that was used is at ks_array_back_gain(). */
-KS_HD_COLD void KS_T(ks_array_back)(int nx, int64_t k, double eps, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
+ *  triangular) of step k. ET is returned for the lag-one covariance; the E that was used is at ks_array_back_gain().
+ *  eps: round-off of the numbers in which S was kept. Returns whether the step has divided by a tail below that of S:
+ *  what it told of may be known exactly. */
+KS_HD_COLD int KS_T(ks_array_back)(int nx, int64_t k, double eps, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
                                     const KS_NUM *x, const KS_NUM *S, const KS_NUM *xs,
                                     const KS_NUM *Ss, KS_NUM *xn, KS_NUM *Sn, KS_NUM *ET,
                                     KS_NUM *W)
@@ -356,7 +365,10 @@ KS_HD_COLD void KS_T(ks_array_back)(int nx, int64_t k, double eps, const KS_NUM 
     KS_WIDE *gain = KS_T(ks_wide_scratch)(W), *LT = gain + nx * nx, *rounding = LT + 2 * nx * nx;
     KS_WIDE *M = rounding + nx, *V = M + 3 * nx * apart; /* columns + 2 */
     KS_T(ks_root_rounding)(nx, Ss, k, eps, rounding);
-    const int given = KS_T(ks_array_gain_wide)(nx, F, Q, S, rounding, gain, LT, M), columns = given + nx;
+    const KS_WIDE share = (KS_WIDE)(8 * nx * eps), drift = KS_T(ks_root_drift)(k, eps), most = (KS_WIDE)16 * share;
+    const KS_WIDE noise = share + (KS_GT(drift, most) ? most : drift);
+    int blurred = 0;
+    const int given = KS_T(ks_array_gain_wide)(nx, F, Q, S, rounding, noise, gain, LT, M, &blurred), columns = given + nx;
     /* [L  E Ss] -> [Sn 0] */
     KS_T(ks_lq_clear_wide)(nx, columns, M);
     for (int c = 0; c < given; ++c)
@@ -374,4 +386,5 @@ KS_HD_COLD void KS_T(ks_array_back)(int nx, int64_t k, double eps, const KS_NUM 
             Sn[i * nx + c] = (KS_NUM)M[c * apart + i];
             ET[i * nx + c] = (KS_NUM)gain[i * nx + c];
         }
+    return blurred;
 }

@@ -105,7 +105,7 @@ static int go_on_alone(ks_lane *l, int64_t from)
         if (half->out.sharp < 0) return -1;
     }
     /* In place: plans of KS_METHOD_AUTO that start from both ends have all smoothed estimates as outputs. */
-    const int left = ks_is_rooted(&half->in);
+    const int left = ks_is_rooted(&half->in) && half->out.sharp < 0;
     const ks_segments all = { T, T, { 0 }, { 0 }, half->form, left ? &half->in : NULL };
     return ks_whitening_run(run, &l->whitening, l->b, &l->series, &all, NULL, &l->back, half->scratch, &half->out);
 }

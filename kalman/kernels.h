@@ -40,7 +40,8 @@ typedef struct ks_kernels {
     void (*square)(int nx, ks_state *state, void *work);
     /** Turn the state into the array form. */
     void (*root)(int nx, ks_state *state, void *work);
-    /** Cov(x[k], x[k-1] | y) of steps k0 .. k1 - 1, k0 >= 1, from filtered and smoothed covariances. */
+    /** Cov(x[k], x[k-1] | y) of steps k0 .. k1 - 1, k0 >= 1, from filtered and smoothed covariances. `work` begins with
+     *  the transposed smoothing gain of the last of them. */
     void (*lag_one)(const ks_series *series, int64_t k0, int64_t k1, ks_sink filtered_cov,
                     ks_sink smoothed_cov, ks_sink to, void *work);
 

@@ -7,6 +7,7 @@
  * Series run in groups: one by one, or as many at once as a register has lanes (batch.h). Series that have one model
  * compute their covariances together (shared.h). Groups are spread over the workers. */
 #include <string.h>
+#include "blocks.h"
 #include "mixed.h"
 #include "shared.h"
 #include "smooth_plan.h"
@@ -129,6 +130,23 @@ int ks_smooth_blocks(ks_plan_run *run, const ks_series *s, int64_t k0, int64_t k
     return 0;
 }
 
+/** Filter steps k0 .. k1 - 1 of a series by itself. Where others share its model the ranges are the blocks in which it
+ *  could follow one of them: where a range ends decides which steps are filtered again, if digits have been lost
+ *  (filter_anew_text.h), and bits must not depend on whether it follows. */
+static int filter_alone(ks_plan_run *run, worker_memory *m, int64_t k0, int64_t k1, const ks_forward_sinks *to,
+                        ks_tally *tally)
+{
+    const ks_smooth_plan *plan = run->plan;
+    ks_group *g = &m->group;
+    const int64_t length = ks_shared_planned(plan) ? ks_block_length(plan) : 0;
+    for (int64_t k = k0, end = k1; k < k1; k = end) {
+        if (length) end = ks_block_end(length, plan->T, k);
+        if (end > k1) end = k1;
+        if (ks_filter_blocks(run, &g->series[0], k, end, &g->state[0], to, g->scratch, tally)) return -1;
+    }
+    return 0;
+}
+
 /** Filter steps k0 .. k1 - 1 of a group, as long as one of its series is alive. */
 static void filter_group(ks_plan_run *run, worker_memory *m, int64_t k0, int64_t k1,
                          const ks_forward_sinks *to, ks_tally *tally)
@@ -137,8 +155,7 @@ static void filter_group(ks_plan_run *run, worker_memory *m, int64_t k0, int64_t
     ks_group *g = &m->group;
     const int mixed = ks_is_mixed(run->plan);
     if (!packs && !mixed && g->alive) {
-        if (ks_filter_blocks(run, &g->series[0], k0, k1, &g->state[0], to, g->scratch, tally))
-            g->alive = 0;
+        if (filter_alone(run, m, k0, k1, to, tally)) g->alive = 0;
         return;
     }
     for (int64_t k = k0; k < k1 && g->alive; k += KS_BLOCK) {
@@ -159,9 +176,10 @@ static void smooth_group(ks_plan_run *run, worker_memory *m, int64_t k0, int64_t
     const int mixed = ks_is_mixed(run->plan);
     if (!packs && !mixed) {
         if (g->alive && tally->sharp < 0 &&
-            ks_smooth_blocks(run, &g->series[0], k0, k1, &g->state[0], kept, to, g->scratch, tally) &&
-            tally->sharp < 0)
-            g->alive = 0;
+            ks_smooth_blocks(run, &g->series[0], k0, k1, &g->state[0], kept, to, g->scratch, tally)) {
+            if (tally->sharp < 0) g->alive = 0;
+            m->left = 0; /* results have overwritten rows */
+        }
         return;
     }
     for (int64_t end = k1; end > k0 && g->alive; end -= KS_BLOCK) {

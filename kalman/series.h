@@ -188,12 +188,13 @@ typedef struct ks_tally {
     ks_fault fault;
     int64_t sharp;    /* a step whose prediction is too sharp for a step back from it, or -1 */
     ks_digits digits;
+    int blurred;      /* `sharp` was found in the array form: a step back would have divided by round-off */
 } ks_tally;
 
 KS_HD ks_tally ks_tally_start(void)
 {
     ks_tally none = { { 0, 1, 0, 0 }, 0, 0, 0, 0, 0, -1, 0, KS_ARRAY_NONE, KS_FAULT_NONE, -1,
-                      KS_ALL_DIGITS };
+                      KS_ALL_DIGITS, 0 };
     return none;
 }
 

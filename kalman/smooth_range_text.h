@@ -17,7 +17,7 @@ KS_HD_COLD int KS_T(ks_spoils_step_back)(int nx, const ks_series *s, int64_t k, 
 
 /** From filtered `from` of step k and smoothed `state` of step k + 1 to smoothed `state` of step k. The arrays of
  *  `from` are scratch afterwards; ET is returned in w->ET. k = -1: `from` is the prior, and kept is NULL. Returns 0;
- *  or, if kept is watched, -1 with nothing done, and tally->sharp set: the step needs the whitened way back. */
+ *  or, if kept is watched, -1 with the estimates as they were, and tally->sharp set: the step needs another way back. */
 KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const ks_forward_sinks *kept, const KS_T(ks_scratch) *w,
                              KS_T(ks_memo) *memo, KS_T(ks_memo) *array_memo, ks_state *from, ks_state *state,
                              ks_tally *tally)
@@ -79,8 +79,12 @@ KS_HD int KS_T(ks_step_back)(int nx, const ks_series *s, int64_t k, const ks_for
     }
     if (from->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, from, w->work);
     if (state->form == KS_FORM_ORDINARY) KS_T(ks_to_array)(nx, state, w->work);
-    KS_T(ks_array_back)(nx, k, kept && kept->narrowed ? 0x1p-24 : KS_EPS, F, Q, u, fx, fC, x, C, w->xn, w->Pn,
-                        w->ET, w->work);
+    if (KS_T(ks_array_back)(nx, k, kept && kept->narrowed ? 0x1p-24 : KS_EPS, F, Q, u, fx, fC, x, C, w->xn, w->Pn,
+                            w->ET, w->work) && kept && kept->watched) {
+        tally->sharp = k + 1;
+        tally->blurred = 1;
+        return -1;
+    }
     if (array_record) KS_T(ks_remember_array_back)(nx, array_memo, array_record, w);
     KS_T(ks_copy)(nx, w->xn, x);
     KS_T(ks_copy)(nx * nx, w->Pn, C);

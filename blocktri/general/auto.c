@@ -135,7 +135,8 @@ static ks_status attempt(trials *t, ks_general_method method)
     void *work = ks_allocate(t->context, plan->workspace);
     if (work) {
         ks_gb_attempt(plan, t->matrix, t->factor, t->b, work, &report);
-        offer(t, method, none + one * foretold(&report, method, tolerance));
+        const double needed = foretold(&report, method, tolerance);
+        if (needed <= (double)t->options->max_iterations) offer(t, method, none + one * needed);
     } else {
         status = KS_ENOMEM;
     }
@@ -194,17 +195,32 @@ static ks_status prepare(trials *t, ks_general_method *krylov)
     return status;
 }
 
-/* Copy the first column of the caller's right-hand side. */
-static ks_status take_sample(trials *t)
+/* Copy a column of the caller's right-hand side. Returns whether it is finite and not zero. */
+static int take_column(trials *t, int column)
 {
     const ks_const_blocks *sample = &t->options->sample;
-    if (!sample->data) return KS_OK;
+    double largest = 0;
+    int finite = 1;
+    for (int64_t j = 0; j < t->N; ++j)
+        for (int64_t r = 0; r < t->n; ++r) {
+            const double b = ((const double *)sample->data)[j * sample->stride + r * t->columns + column];
+            t->b[j * t->n + r] = b;
+            finite &= isfinite(b) != 0;
+            largest = fmax(largest, fabs(b));
+        }
+    return finite && largest > 0;
+}
+
+/* Copy the first column that tells anything of an iteration. Without one numbers that look random are taken. */
+static ks_status take_sample(trials *t)
+{
+    if (!t->options->sample.data) return KS_OK;
     t->b = ks_allocate(t->context, (size_t)t->N * (size_t)t->n * sizeof *t->b);
     if (!t->b) return KS_ENOMEM;
-    for (int64_t j = 0; j < t->N; ++j)
-        for (int64_t r = 0; r < t->n; ++r)
-            t->b[j * t->n + r] =
-                ((const double *)sample->data)[j * sample->stride + r * t->columns];
+    for (int c = 0; c < t->columns; ++c)
+        if (take_column(t, c)) return KS_OK;
+    ks_release(t->context, t->b);
+    t->b = NULL;
     return KS_OK;
 }
 

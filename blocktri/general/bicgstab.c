@@ -80,7 +80,7 @@ void ks_gb_bicgstab_run(ks_gb_run *run, ks_general_report *report)
                 return;
             }
         }
-        const ks_general_end end = ks_gb_judge(&monitor, run->plan->N, report->iterations, measure);
+        const ks_general_end end = ks_gb_judge(&monitor, KS_GB_PATIENCE(run->plan->N), report->iterations, measure);
         if (end != KS_END_NONE) {
             report->end = end;
             return;

@@ -272,7 +272,7 @@ static ks_status iterate(ks_gb_device *d, const double *b, double norm_b, int ex
         if (told.converged && !done) d->args.tolerance *= 0.25;
         if (done) report->end = KS_END_CONVERGED;
         else if (report->iterations >= o->max_iterations) report->end = KS_END_MAX_ITERATIONS;
-        else report->end = ks_gb_judge(&monitor, N, report->iterations, report->residual);
+        else report->end = ks_gb_judge(&monitor, KS_GB_PATIENCE(N), report->iterations, report->residual);
     }
     return report->end == KS_END_CONVERGED ? KS_OK : KS_ENOTCONVERGED;
 }

@@ -111,9 +111,12 @@ typedef struct ks_gb_monitor {
     int64_t best_at, seen;
 } ks_gb_monitor;
 
-/** Return KS_END_NONE, KS_END_DIVERGED or KS_END_STAGNATED. It takes N sweeps for every block to affect every other
- *  one: until then a residual may grow although the method converges. */
-ks_general_end ks_gb_judge(ks_gb_monitor *monitor, int64_t N, int64_t iteration, double measure);
+/** Iterations after which a residual that has grown will not fall again. It takes N for every block to affect every
+ *  other one. */
+#define KS_GB_PATIENCE(N) ((N) + 100)
+
+/** Return KS_END_NONE, KS_END_DIVERGED or KS_END_STAGNATED, which it waits `patience` iterations for. */
+ks_general_end ks_gb_judge(ks_gb_monitor *monitor, int64_t patience, int64_t iteration, double measure);
 
 /* The iterative methods: solve A x = b from run->b to run->x, and fill end, iterations, change and relaxation. */
 void ks_gb_stationary_run(ks_gb_run *run, ks_general_report *report);

@@ -88,7 +88,7 @@ void ks_gb_gmres_run(ks_gb_run *run, ks_general_report *report)
             return;
         }
         const ks_general_end end =
-            ks_gb_judge(&monitor, run->plan->N, report->iterations, length / run->norm_b);
+            ks_gb_judge(&monitor, KS_GB_PATIENCE(run->plan->N), report->iterations, length / run->norm_b);
         if (end != KS_END_NONE) {
             report->end = end;
             return;

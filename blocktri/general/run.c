@@ -314,9 +314,8 @@ void ks_gb_pattern(const ks_gb_run *run, uint64_t seed, double *x)
         x[i] = (double)(hashed((seed + 1) * 0x9e3779b97f4a7c15u + (uint64_t)i) >> 11) * 0x1p-52;
 }
 
-ks_general_end ks_gb_judge(ks_gb_monitor *m, int64_t N, int64_t iteration, double measure)
+ks_general_end ks_gb_judge(ks_gb_monitor *m, int64_t patience, int64_t iteration, double measure)
 {
-    const int64_t patience = N + 100;
     /* Below this, round-off may make the residual grow again from the best one. */
     const int grown = measure > 0x1p-40;
     if (!isfinite(measure)) return KS_END_DIVERGED;

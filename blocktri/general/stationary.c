@@ -94,7 +94,10 @@ void ks_gb_stationary_run(ks_gb_run *run, ks_general_report *report)
     const int estimate = o->relaxation == KS_RELAXATION_ESTIMATE && o->method != KS_BLOCK_JACOBI;
     double *x = run->x, *other = ks_gb_vector(run, 0), *r = ks_gb_vector(run, 1);
     double omega = o->relaxation == KS_RELAXATION_ESTIMATE ? 1 : o->relaxation;
-    double before = 1, first = -1, fallback = -1;
+    double before = 1, first = -1;
+    int fallback = 0;
+    /* Under-relaxed, a change takes as many sweeps more to pass through all blocks. */
+    const int64_t patience = (int64_t)fmin((double)KS_GB_PATIENCE(run->plan->N) / fmin(omega, 1), 0x1p60);
     progress p = { { 0 }, 0, 0, -1 };
     ks_gb_monitor monitor = { 0, 0, 0 };
     int64_t check = 1, last = 0, adapted = 10, begun = 1, swept = 0;
@@ -117,11 +120,12 @@ void ks_gb_stationary_run(ks_gb_run *run, ks_general_report *report)
         note(&p, i, report->change);
         const double radius = radius_of(o->method, omega, p.rate);
         /* With complex spectra over-relaxation overestimates the radius. So it is used only if omega was estimated. */
-        if (radius >= 0 && (omega <= 1 || estimate)) report->spectral_radius = radius;
+        if (radius >= 0 && (o->relaxation == 1 || estimate)) report->spectral_radius = radius;
         double measure = ldexp(report->change, run->exponent);
+        int grows = 0;
         if (!by_change && i == check) {
             measure = sqrt(ks_gb_apply(run, run->b, x, r)) / run->norm_b;
-            check = next_check(i, last, measure, before, o->tolerance);
+            check = least(next_check(i, last, measure, before, o->tolerance), o->max_iterations);
             last = i;
             before = measure;
         }
@@ -130,18 +134,20 @@ void ks_gb_stationary_run(ks_gb_run *run, ks_general_report *report)
                 report->end = KS_END_CONVERGED;
                 break;
             }
-            const ks_general_end end = ks_gb_judge(&monitor, run->plan->N, i, measure);
-            if (end != KS_END_NONE) {
+            const ks_general_end end = ks_gb_judge(&monitor, patience, i, measure);
+            if (end != KS_END_NONE && !(estimate && omega > 1 && !fallback)) {
                 report->end = end;
                 break;
             }
+            grows = end != KS_END_NONE;
         }
         if (!estimate) continue;
         /* A wrong estimate, from a complex spectrum, makes changes grow. Then continue without relaxation. */
-        if (i == swept && omega > 1 && fallback < 0 && report->change > 100 * first) {
+        if (i == swept && omega > 1 && !fallback && (grows || report->change > 100 * first)) {
             omega = fallback = 1;
             p = (progress){ { 0 }, p.most, i, -1 };
-        } else if (i == adapted && fallback < 0) {
+            monitor = (ks_gb_monitor){ 0, 0, 0 };
+        } else if (i == adapted && !fallback) {
             const double raised = adapt(omega, radius);
             if (raised != omega) p = (progress){ { 0 }, p.most, i, -1 };
             omega = raised;

@@ -198,6 +198,11 @@ KS_API KS_MUST_CHECK ks_status ks_blocktri_logdet(const ks_blocktri_plan *plan,
  *  S[i + 1, i], N - 1 blocks. lag.data NULL means that lag is not wanted. Neither may overlap the factor or the other.
  *  `work` holds ks_blocktri_inverse_workspace_bytes() bytes.
  *
+ *  In orders by levels, KS_BLOCKTRI_NESTED_DISSECTION and KS_BLOCKTRI_RECURSIVE_SCHUR with a small crossover, each level
+ *  multiplies round-off where a nearly singular direction of A spans several blocks: at condition numbers from 1e8 on, 2
+ *  of 17000 random systems had variances off by more than themselves, negative ones too. Other orders kept an error of 5
+ *  round-offs of the trace of diag(A) S.
+ *
  *  Errors:
  *  - KS_EINVAL: an argument is NULL or misaligned, or a stride is not valid. */
 KS_API KS_MUST_CHECK ks_status ks_blocktri_inverse_blocks(const ks_blocktri_plan *plan,

@@ -209,7 +209,8 @@ typedef enum ks_general_stop {
  *  KS_BLOCK_JACOBI, for which 1 is the best if the spectrum is symmetric about 0.
  *
  *  sample: KS_GENERAL_AUTO tries iterations on a right-hand side like those to come: N blocks (n, columns), of which it
- *  reads the first column. Without one it takes numbers that look random. ks_general_plan_create() alone reads it.
+ *  takes the first column that is not zero. Without one it takes numbers that look random. ks_general_plan_create()
+ *  alone reads it.
  *
  *  backend: a device runs KS_BLOCK_JACOBI and KS_RED_BLACK if all diagonal blocks are DIA, relaxation is 1 and
  *  block_solver is KS_BLOCK_SOLVER_AUTO or KS_BLOCK_SOLVER_PARALLEL_CYCLIC_REDUCTION; it takes the latter. With
@@ -319,8 +320,8 @@ KS_API ks_backend ks_general_plan_backend(const ks_general_plan *plan);
  *  their residuals. */
 KS_API int ks_general_plan_threads(const ks_general_plan *plan);
 
-/** Return the relaxation that the plan starts with, which KS_GENERAL_AUTO may have set to KS_RELAXATION_ESTIMATE; 1 if
- *  plan is NULL. */
+/** Return the relaxation that the plan starts with: that of its options, KS_RELAXATION_ESTIMATE included; 1 if plan is
+ *  NULL. */
 KS_API double ks_general_plan_relaxation(const ks_general_plan *plan);
 
 /** Return the bytes of a factor: a multiple of 64, never 0 for a plan. The caller aligns it to 64. 0 if plan is

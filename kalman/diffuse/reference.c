@@ -80,10 +80,14 @@ ks_status ks_start_refer(ks_start *start, ks_start_filter *filter, int64_t end, 
     double loglik, *work = ks_allocate(start->plan->context, numbers * sizeof *work);
     ks_status status = work ? KS_OK : KS_ENOMEM;
     int good = end < 1;
+    const ks_info told = *info;
     for (int pass = 0; status == KS_OK && !good && pass < PASSES; ++pass) {
         status = ks_start_sweep(filter, end, NULL, NULL, &loglik, info);
         /* Without digits in I - C the next reference is wider all the same. */
-        if (status == KS_EREFUSED) status = KS_OK;
+        if (status == KS_EREFUSED) {
+            *info = told;
+            status = KS_OK;
+        }
         if (status == KS_OK) good = renew(start, filter, work);
     }
     ks_release(start->plan->context, work);

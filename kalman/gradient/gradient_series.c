@@ -15,6 +15,9 @@
 
 /* Least pivot of the correlation of directions. With a share in P0 that suits none is small. */
 #define LEAST_PIVOT 0x1p-20
+/* Least share of a direction beside the largest mean. Where observations have no noise, what is left of an innovation
+ * at the likeliest directions is round-off of a mean: so small a part of its standard deviation that it does not count. */
+#define LEAST_WIDTH 0x1p-33
 
 void ks_gradient_memory_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_gradient_memory *m)
 {
@@ -168,15 +171,21 @@ static int find_directions(ks_plan_run *run, ks_gradient_memory *m, ks_series *s
                            const ks_directions *of, double *half, ks_tally *tally)
 {
     const int n = s->nx, d = of->count;
+    double largest = 0;
     memcpy(m->m0, s->m0, (size_t)n * sizeof(double));
     memcpy(m->P0, s->P0, (size_t)(n * n) * sizeof(double));
     *half = 0;
-    for (int c = 0; c < d; ++c) *half += log(of->width[c]);
-    for (int i = 0; i < n; ++i)
-        for (int c = 0; c < d; ++c) {
-            m->m0[i] += of->A[i * d + c] * of->centre[c];
-            m->A[i * d + c] = m->X[c * n + i] = of->A[i * d + c] * of->width[c];
-        }
+    for (int i = 0; i < n; ++i) {
+        for (int c = 0; c < d; ++c) m->m0[i] += of->A[i * d + c] * of->centre[c];
+        largest = fmax(largest, fabs(m->m0[i]));
+    }
+    for (int c = 0; c < d; ++c) {
+        double size = 0;
+        for (int i = 0; i < n; ++i) size = fmax(size, fabs(of->A[i * d + c]));
+        const double width = fmax(of->width[c], LEAST_WIDTH * largest / size);
+        for (int i = 0; i < n; ++i) m->A[i * d + c] = m->X[c * n + i] = of->A[i * d + c] * width;
+        *half += log(width);
+    }
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j)
             for (int c = 0; c < d; ++c) m->P0[i * n + j] += m->A[i * d + c] * m->A[j * d + c];

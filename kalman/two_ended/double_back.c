@@ -214,7 +214,7 @@ static void meet(ks_double_back *w, const ks_smooth_plan *plan, int64_t last, co
 }
 
 int ks_double_back_run(ks_plan_run *run, ks_double_back *w, int64_t b, const ks_series *s, int64_t steps,
-                       const ks_information *information, const ks_backward_sinks *to, ks_tally *tally,
+                       const ks_information *information, int arrays, const ks_backward_sinks *to, ks_tally *tally,
                        int *written)
 {
     const ks_smooth_plan *plan = run->plan;
@@ -230,7 +230,7 @@ int ks_double_back_run(ks_plan_run *run, ks_double_back *w, int64_t b, const ks_
         ks_checkpoint_keep(&w->checkpoints, nx, i, &filtered);
         const int rc = filter(run, w, s, i * length, ks_segment_end(&w->checkpoints, i, steps), &filtered, &forward);
         if (rc) return rc;
-        if (forward.array > forward.ordinary) return 1;
+        if (!arrays && forward.array > forward.ordinary) return 1;
     }
     if (information) {
         memcpy(state.x, filtered.x, nx * sizeof(double));

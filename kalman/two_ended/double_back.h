@@ -1,7 +1,7 @@
 /* double_back.h -- the way back in double of a series in single precision with predictions that are too sharp for steps
  * of the RTS smoother in single precision (ks_sharp()), such as those of a state far from zero. The series is filtered
  * again and smoothed by the kernels of double precision, block by block, and the results are rounded. It is not the way
- * for predictions that are sharp in double, too, and for steps in the array form: whitened_back.h. */
+ * for predictions that are sharp in double, too, and seldom for steps in the array form: whitened_back.h. */
 #ifndef KS_DOUBLE_BACK_H
 #define KS_DOUBLE_BACK_H
 
@@ -34,11 +34,11 @@ typedef struct ks_double_back {
 void ks_double_back_carve(ks_carver *carver, const ks_smooth_plan *plan, ks_double_back *w);
 
 /** Smooth steps 0 .. steps - 1 of series b, s. information: about the last of them from later observations, in the array
- *  form; its smoothed estimate has been written already. NULL: it is the last of the series. Returns 0 with the steps
- *  counted in the tally; 1 if this is not the way, with nothing in the tally; -1 if the run is canceled. *written is set
- *  once results may have been written. */
+ *  form; its smoothed estimate has been written already. NULL: it is the last of the series. arrays: go on where most
+ *  steps are in the array form. Returns 0 with the steps counted in the tally; 1 if this is not the way, with nothing in
+ *  the tally; -1 if the run is canceled. *written is set once results may have been written. */
 int ks_double_back_run(ks_plan_run *run, ks_double_back *w, int64_t b, const ks_series *s, int64_t steps,
-                       const ks_information *information, const ks_backward_sinks *to, ks_tally *tally,
+                       const ks_information *information, int arrays, const ks_backward_sinks *to, ks_tally *tally,
                        int *written);
 
 #endif

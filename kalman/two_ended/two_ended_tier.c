@@ -39,6 +39,8 @@
  * baseline goes without. */
 #if KS_VECTOR_BYTES < 32
 #define KS_ENDS_WITH_TILES(nx, CALL) CALL(nx);
+#elif KS_LITERAL_TILES
+#define KS_ENDS_WITH_TILES(nx, CALL) switch (nx) { KS_CASES(CALL, 12) default: CALL(nx); break; }
 #else
 #define KS_ENDS_WITH_TILES KS_WITH_WIDE_TILES
 #endif

@@ -75,7 +75,9 @@ static int back(ks_plan_run *run, ks_whitening *w, const ks_series *s, int64_t k
         w->left = taken > k;
         end = taken;
     }
-    return ks_smooth_blocks(run, s, k0, end, state, kept, to, scratch, tally);
+    ks_forward_sinks rest = *kept;
+    rest.watched = !w->lenient;
+    return ks_smooth_blocks(run, s, k0, end, state, &rest, to, scratch, tally);
 }
 
 /** Smooth the prior as if it were the filtered estimate of step -1. Returns as ks_whitened_kernels.back does. */
@@ -147,12 +149,25 @@ static int whiten(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_series 
 int ks_whitening_run(ks_plan_run *run, ks_whitening *w, int64_t b, const ks_series *s, const ks_segments *segments,
                      const ks_information *information, const ks_backward_sinks *to, void *scratch, ks_tally *tally)
 {
+    const int single = run->plan->options.precision == KS_F32;
+    const ks_tally before = *tally;
     ks_segments again = *segments;
-    if (run->plan->options.precision == KS_F32) {
-        int written = 0;
-        const int rc = ks_double_back_run(run, &w->doubled, b, s, segments->steps, information, to, tally, &written);
-        if (rc <= 0) return rc;
-        if (written) again.filtered = NULL;
+    int arrays = tally->blurred, rc = 1;
+    w->lenient = !single;
+    while (rc > 0) {
+        if (single) {
+            int written = 0;
+            rc = ks_double_back_run(run, &w->doubled, b, s, segments->steps, information, arrays, to, tally, &written);
+            if (rc <= 0) return rc;
+            if (written) again.filtered = NULL;
+            w->lenient = arrays;
+        }
+        rc = whiten(run, w, b, s, &again, information, to, scratch, tally);
+        if (rc == 0 || !tally->blurred || w->lenient) return rc;
+        /* Steps that took over would have divided by round-off: in double they do not. */
+        *tally = before;
+        arrays = rc = 1;
+        again.filtered = NULL;
     }
-    return whiten(run, w, b, s, &again, information, to, scratch, tally);
+    return rc;
 }

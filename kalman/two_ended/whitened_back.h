@@ -18,6 +18,7 @@ typedef struct ks_whitening {
     ks_estimates checkpoints;
     ks_tally filtered;   /* its `sharp` is the first sharp step, or -1 */
     int left;            /* steps of the RTS smoother have taken over */
+    int lenient;         /* they may divide by round-off: there is no other way left */
     void *work;
     ks_double_back doubled; /* single precision: the way back that is tried first */
 } ks_whitening;

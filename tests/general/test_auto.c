@@ -202,9 +202,38 @@ static void many_right_hand_sides(void **state)
     general_system_free(&s);
 }
 
+/* A sample whose first column is zero, or no number, tells nothing, the next one does; and of iterations only those are
+ * chosen for which max_iterations are enough. */
+static void samples_and_limits(void **state)
+{
+    (void)state;
+    enum { N = 40, n = 6, COLUMNS = 3 };
+    static const double firsts[] = { 0, (double)NAN, (double)INFINITY };
+    for (unsigned seed = 1; seed <= 12; ++seed) {
+        general_system s = general_system_make(GS_DENSE, N, n, COLUMNS, seed % 3 ? 3 : 0.98, seed);
+        double *sample = calloc(N * n * COLUMNS, sizeof *sample);
+        assert_non_null(sample);
+        for (int first = 0; first < 3; ++first) {
+            for (int i = 0; i < N * n; ++i) {
+                sample[i * COLUMNS] = firsts[first];
+                for (int c = 1; c < COLUMNS; ++c) sample[i * COLUMNS + c] = s.b[i * COLUMNS + c];
+            }
+            ks_general_options options = KS_GENERAL_OPTIONS_INIT;
+            ks_general_report report = KS_GENERAL_REPORT_INIT;
+            options.sample = (ks_const_blocks){ sample, n * COLUMNS };
+            options.columns = COLUMNS;
+            options.max_iterations = first == 1 ? 2 : 10000;
+            assert_int_equal(general_system_solve(&s, NULL, &options, &report, NULL), KS_OK);
+        }
+        free(sample);
+        general_system_free(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_and_limits),
         cmocka_unit_test(random_systems),
         cmocka_unit_test(grids),
         cmocka_unit_test(queues),

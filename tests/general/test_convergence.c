@@ -333,9 +333,80 @@ static void nothing_to_solve(void **state)
     }
 }
 
+/* A lower triangular matrix is solved after N sweeps, a residual that does not shrink before is of no account: the last
+ * sweep that is allowed is looked at, whichever it is. */
+static void the_last_sweep_counts(void **state)
+{
+    (void)state;
+    general_system s = general_system_empty(8, 1, 1);
+    for (int64_t i = 0; i < 8; ++i) s.D[i] = s.b[i] = 1;
+    for (int64_t i = 0; i + 1 < 8; ++i) s.L[i] = 0.3;
+    for (int m = 0; m < STATIONARY; ++m)
+        for (int64_t most = 1; most <= 24; ++most) {
+            ks_general_options options = options_of(stationary[m]);
+            ks_general_report report = KS_GENERAL_REPORT_INIT;
+            options.max_iterations = most;
+            const ks_status status = general_system_solve(&s, NULL, &options, &report, NULL);
+            assert_int_equal(status == KS_OK, report.relative_residual <= options.tolerance);
+        }
+    general_system_free(&s);
+}
+
+/* On an imaginary spectrum over-relaxation diverges, however slowly: the estimate falls back to none. */
+static void estimates_fall_back(void **state)
+{
+    (void)state;
+    static const struct { int N, n; double d; } cases[] = { { 20, 20, 4 }, { 50, 4, 4.5 }, { 20, 1, 2.25 } };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        const int N = cases[c].N, n = cases[c].n;
+        general_system s = general_system_empty(N, n, 1);
+        for (int j = 0; j < N; ++j)
+            for (int r = 0; r < n; ++r) {
+                double *D = s.D + (j * n + r) * n;
+                D[r] = cases[c].d;
+                if (r > 0) D[r - 1] = -1;
+                if (r + 1 < n) D[r + 1] = -1;
+                s.b[j * n + r] = 1;
+                if (j + 1 == N) continue;
+                s.L[(j * n + r) * n + r] = -1;
+                s.U[(j * n + r) * n + r] = 1;
+            }
+        for (int m = 0; m < STATIONARY; ++m) {
+            ks_general_options options = options_of(stationary[m]);
+            ks_general_report report = KS_GENERAL_REPORT_INIT;
+            assert_int_equal(general_system_solve(&s, NULL, &options, &report, NULL), KS_OK);
+            options.relaxation = KS_RELAXATION_ESTIMATE;
+            assert_int_equal(general_system_solve(&s, NULL, &options, &report, NULL), KS_OK);
+            /* Under-relaxed they converge, too; no radius follows from it. */
+            options.relaxation = 0.75;
+            assert_int_equal(general_system_solve(&s, NULL, &options, &report, NULL), KS_OK);
+            assert_true(report.spectral_radius == -1);
+        }
+        general_system_free(&s);
+    }
+}
+
+/* Where each block waits for the one behind it, relaxation lengthens the wait. */
+static void under_relaxed_transients_end(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    general_system s = general_system_empty(N, 1, 1);
+    for (int64_t i = 0; i < N; ++i) s.D[i] = s.b[i] = 1;
+    for (int64_t i = 0; i + 1 < N; ++i) s.U[i] = -1.02;
+    ks_general_options options = options_of(KS_BLOCK_JACOBI);
+    ks_general_report report = KS_GENERAL_REPORT_INIT;
+    options.relaxation = 0.25;
+    assert_int_equal(general_system_solve(&s, NULL, &options, &report, NULL), KS_OK);
+    general_system_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_sweep_counts),
+        cmocka_unit_test(estimates_fall_back),
+        cmocka_unit_test(under_relaxed_transients_end),
         cmocka_unit_test(converge_exactly_below_one),
         cmocka_unit_test(rates_and_estimates_are_those_of_the_theory),
         cmocka_unit_test(relaxation_can_be_given),

@@ -204,9 +204,56 @@ static void narrowed_roots(void **state)
     }
 }
 
+/** An exact observation tells the sum of two states, a later one the second: what steps back divide by is round-off of
+ *  the sum, beside which what follows leaves no standard deviation at all. */
+static void sums_told_apart_later(void **state)
+{
+    (void)state;
+    if (ALL_ON_DEVICE) skip(); /* methods of the CPU */
+    static const method_case methods[] = { { KS_JOB_SMOOTH, KS_METHOD_SEQUENTIAL, 0, 1, 0 },
+                                           { KS_JOB_SMOOTH, KS_METHOD_AUTO, 0, 1, 0 } };
+    static const double F[] = { 1, 1, 0, 0, 1, 0, 0, 0, 1 };
+    for (int c = 0; c < (SANITIZED ? 20 : 120); ++c) {
+        const int64_t T = 4 + c % 9;
+        golden *g = model_random((model_spec){ 900 + (uint64_t)c, T, 1, 3, 1, KS_PRIOR_X1, VARIES_H | VARIES_R });
+        const int64_t at = 1 + c % (T - 2);
+        for (int i = 0; i < 9; ++i) {
+            g->F.f64[i] = F[i];
+            g->Q.f64[i] = i == 0 ? 0.125 : 0;
+            g->P0.f64[i] = i % 4 == 0;
+        }
+        for (int64_t k = 0; k < T; ++k) {
+            double *H = model_block(&g->H, 0, k);
+            *model_block(&g->R, 0, k) = k == at || k == T - 1 ? 0 : 0.25;
+            if (k == at) H[0] = 0, H[1] = H[2] = 0.25;
+            if (k == T - 1) H[0] = H[1] = 0, H[2] = 0.75;
+        }
+        model_round(g);
+        textbook_smooth(g);
+        for (int m = 0; m < 2; ++m)
+            for (int p = 0; p < 3; ++p) {
+                const unsigned outputs = KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV;
+                golden_buffers *b = run_well(g, &methods[m], (ks_precision)p, 1 + m, outputs, NULL);
+                const golden_results *made = golden_widen(b);
+                /* The first state, whose variance stays. */
+                for (int64_t k = 0; k < T; ++k) {
+                    const double *want = g->expected.array[__builtin_ctz(KS_OUT_SMOOTHED_MEAN)] + 3 * k;
+                    const double *cov = g->expected.array[__builtin_ctz(KS_OUT_SMOOTHED_COV)] + 9 * k;
+                    const double *got = made->array[__builtin_ctz(KS_OUT_SMOOTHED_MEAN)] + 3 * k;
+                    if (!(fabs(got[0] - want[0]) <= (p == KS_F64 ? 1e-9 : 2e-3) * sqrt(cov[0])))
+                        fail_msg("model %d, precision %d, step %lld: %.9g, expected %.9g", c, p, (long long)k, got[0],
+                                 want[0]);
+                }
+                golden_buffers_free(b);
+            }
+        golden_free(g);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(as_the_textbook), cmocka_unit_test(scans_are_right_or_refuse),
-                                        cmocka_unit_test(some_entries_with_noise), cmocka_unit_test(narrowed_roots) };
+                                        cmocka_unit_test(some_entries_with_noise), cmocka_unit_test(narrowed_roots),
+                                        cmocka_unit_test(sums_told_apart_later) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

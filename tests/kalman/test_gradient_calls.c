@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "failalloc.h"
 #include "gradient_case.h"
+#include "kalscan/diffuse.h"
 #include "stopper.h"
 
 static const double identity[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, identity_of_two[4] = { 1, 0, 0, 1 };
@@ -175,6 +176,67 @@ static void refused(void **state)
     problem_drop(&p);
 }
 
+/** Four states that shrink are told of by what 64 steps have left of them: nothing. The refusal is told, whatever the
+ *  workspace held. */
+static void told_too_late(void **state)
+{
+    (void)state;
+    static const double F[] = { 0.5, 0.125, 0, 0, 0, 0.25, 0.125, 0, 0, 0, 0.125, 0.0625, 0, 0, 0, 0.0625 };
+    static const double identity_of_four[] = { 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1 };
+    problem p = problem_of(model_random((model_spec){ 655, 80, 1, 4, 1, KS_PRIOR_X1, 0 }), KS_INTO);
+    double loglik = 17, number[16];
+    ks_gradient o = KS_GRADIENT_INIT;
+    ks_info info = KS_INFO_INIT;
+    o.loglik = (ks_out){ &loglik, 0, 0 };
+    o.F = (ks_out){ number, 0, 0 };
+    memcpy(p.g->F.f64, F, sizeof F);
+    for (int k = 0; k < 64; ++k) p.g->y.f64[k] = (double)NAN;
+    p.P0_inf.data = identity_of_four;
+    assert_int_equal(run_gradient(&p, &o, 1, &info), KS_EREFUSED);
+    assert_true(info.array == KS_ARRAY_P0 && info.series == 0 && loglik == 17);
+    problem_drop(&p);
+}
+
+/** Observations without noise of a direction: the log-likelihood is that of ks_diffuse_run(). */
+static void told_without_noise(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; ++seed)
+        for (int n = 1; n <= 2; ++n) {
+            problem p = problem_of(model_random((model_spec){ 657 + seed, 6, 1, n, 1, KS_PRIOR_X1, 0 }), KS_INTO);
+            const double F[] = { 1, 1, 0, 1 }, Q[] = { 1, 0, 0, 0.125 };
+            const unsigned outputs = KS_OUT_LOGLIK;
+            const method_case filter = { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, 0, 1, 0 };
+            const ks_smooth_options options = options_of(&filter, KS_F64, outputs);
+            double by[4], loglik = 0;
+            golden *g = p.g;
+            ks_gradient o = KS_GRADIENT_INIT;
+            ks_smooth_plan *plan = NULL;
+            for (int i = 0; i < n * n; ++i) {
+                g->F.f64[i] = n == 1 ? 1 : F[i];
+                g->Q.f64[i] = n == 1 ? 1 : Q[i];
+            }
+            for (int i = 0; i < n; ++i) g->H.f64[i] = i == 0 ? 0.7 : 0;
+            g->R.f64[0] = 0;
+            for (int k = 0; k < 6; ++k) g->y.f64[k] *= 1000;
+            p.model = golden_model(g, KS_F64);
+            p.P0_inf.data = n == 1 ? identity : identity_of_two;
+            o.loglik = (ks_out){ &p.loglik, 0, 0 };
+            o.Q = (ks_out){ by, 0, 0 };
+            assert_int_equal(run_gradient(&p, &o, 1, NULL), KS_OK);
+            golden_buffers *b = golden_buffers_new(6, 1, n, 1, KS_F64, outputs);
+            assert_int_equal(ks_smooth_plan_create(&plan, NULL, 6, 1, n, 1, &options), KS_OK);
+            assert_int_equal(ks_diffuse_run(plan, &p.model, p.P0_inf, golden_y(g, KS_F64), golden_outputs(b), NULL, NULL),
+                             KS_OK);
+            loglik = golden_widen(b)->array[__builtin_ctz(KS_OUT_LOGLIK)][0];
+            if (!(fabs(p.loglik - loglik) <= 1e-8 * fmax(1, fabs(loglik))))
+                fail_msg("seed %d, %d states: %.12g, expected %.12g", (int)seed, n, p.loglik, loglik);
+            ks_smooth_plan_destroy(plan);
+            golden_buffers_free(b);
+            problem_drop(&p);
+        }
+}
+
 /** A run can be stopped at each call of the progress function. */
 static void stopped(void **state)
 {
@@ -238,6 +300,8 @@ int main(void)
         cmocka_unit_test(any_plan),
         cmocka_unit_test(not_told),
         cmocka_unit_test(refused),
+        cmocka_unit_test(told_too_late),
+        cmocka_unit_test(told_without_noise),
         cmocka_unit_test(stopped),
         cmocka_unit_test(memory_fails),
     };

@@ -340,9 +340,56 @@ static void vague_until_later(void **state)
     }
 }
 
+/** A vague prior of rank one, which a gap hands on: filtered covariances of a scan keep too few digits for the gains of
+ *  lag-one covariances, although smoothed ones have all. Such a scan refuses. */
+static void lag_one_covariances_are_right_or_refused(void **state)
+{
+    (void)state;
+    static const double F[] = { 1, 0, 0, 0, 0, 0.58580637, 0, 0, 0, 0, 0.692934752, 0, 0, 0, 0, 0.516397417 };
+    static const double H[] = { 0.212802693, 0.885212243, 0.146129876, 1.25, 0.625, 0, -0.264597118, 0 };
+    static const double R[] = { 0.0625, 0, 0, 0.0078125 }, root[] = { 384, -320, 256, 256 };
+    const unsigned outputs = KS_OUT_SMOOTHED_COV | KS_OUT_LAG_ONE_COV;
+    int refused = 0;
+    golden *g = model_random((model_spec){ 1200, 12, 1, 4, 2, KS_PRIOR_X1, 0 });
+    memcpy(g->F.f64, F, sizeof F);
+    memcpy(g->H.f64, H, sizeof H);
+    memcpy(g->R.f64, R, sizeof R);
+    for (int i = 0; i < 16; ++i) {
+        g->Q.f64[i] = i == 10 ? 0.0625 : 0;
+        g->P0.f64[i] = root[i / 4] * root[i % 4];
+    }
+    for (int i = 0; i < 8; ++i) g->y.f64[i] = (double)NAN;
+    model_round(g);
+    golden_buffers *right = run_well(g, &sequential, KS_F64, 1, outputs, NULL);
+    const golden_results *want = golden_widen(right);
+    const double *P = want->array[__builtin_ctz(KS_OUT_SMOOTHED_COV)];
+    for (int a = 0; a < all_methods_count; ++a) {
+        const method_case *m = &all_methods[a];
+        golden_buffers *b = NULL;
+        ks_info info = KS_INFO_INIT;
+        if (m->job != KS_JOB_SMOOTH || !is_scan(m)) continue;
+        const ks_status status = run_case(g, m, KS_F64, 1, outputs, &b, &info);
+        assert_true(status == KS_OK || (status == KS_EREFUSED && info.suggestion == KS_METHOD_SEQUENTIAL));
+        refused += status != KS_OK;
+        for (int k = 1; status == KS_OK && k < 12; ++k)
+            for (int i = 0; i < 16; ++i) {
+                const int at = 16 * k + i, lag = __builtin_ctz(KS_OUT_LAG_ONE_COV);
+                const double size = sqrt(P[16 * k + 5 * (i / 4)] * P[16 * (k - 1) + 5 * (i % 4)]);
+                const double error = fabs(golden_widen(b)->array[lag][at] - want->array[lag][at]);
+                if (!(error <= 1e-3 * size))
+                    fail_msg("%s: step %d, entry %d off by %.3g", method_case_name(m), k, i, error / size);
+            }
+        golden_buffers_free(b);
+    }
+    assert_true(refused > 0);
+    golden_buffers_free(right);
+    golden_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lag_one_covariances_are_right_or_refused),
         cmocka_unit_test(cut_anywhere),
         cmocka_unit_test(either_form),
         cmocka_unit_test(information_of_elements),
