@@ -181,7 +181,10 @@ static void refused(void **state)
 static void told_too_late(void **state)
 {
     (void)state;
-    static const double F[] = { 0.5, 0.125, 0, 0, 0, 0.25, 0.125, 0, 0, 0, 0.125, 0.0625, 0, 0, 0, 0.0625 };
+    static const double F[] = { -0.0016504965, -0.0297631826, -0.192714795, 0.0212858915, -0.141395196, -0.0744570792,
+                                -0.132276312, -0.0957458243, -0.115122065, -0.0846818537, -0.0713067576, 0.141871035,
+                                -0.324502558, 0.0353767388, -0.157550991, -0.132499978 };
+    static const double H[] = { 1, 0.5, -0.3, 0.2 };
     static const double identity_of_four[] = { 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1 };
     problem p = problem_of(model_random((model_spec){ 655, 80, 1, 4, 1, KS_PRIOR_X1, 0 }), KS_INTO);
     double loglik = 17, number[16];
@@ -190,7 +193,12 @@ static void told_too_late(void **state)
     o.loglik = (ks_out){ &loglik, 0, 0 };
     o.F = (ks_out){ number, 0, 0 };
     memcpy(p.g->F.f64, F, sizeof F);
-    for (int k = 0; k < 64; ++k) p.g->y.f64[k] = (double)NAN;
+    memcpy(p.g->H.f64, H, sizeof H);
+    memcpy(p.g->Q.f64, identity_of_four, sizeof identity_of_four);
+    memset(p.g->P0.f64, 0, sizeof F);
+    memset(p.g->m0.f64, 0, sizeof H);
+    p.g->R.f64[0] = 1;
+    for (int k = 0; k < 80; ++k) p.g->y.f64[k] = k < 64 ? (double)NAN : sin(k);
     p.P0_inf.data = identity_of_four;
     assert_int_equal(run_gradient(&p, &o, 1, &info), KS_EREFUSED);
     assert_true(info.array == KS_ARRAY_P0 && info.series == 0 && loglik == 17);
@@ -218,6 +226,8 @@ static void told_without_noise(void **state)
             }
             for (int i = 0; i < n; ++i) g->H.f64[i] = i == 0 ? 0.7 : 0;
             g->R.f64[0] = 0;
+            memset(g->P0.f64, 0, (size_t)(n * n) * sizeof(double));
+            memset(g->m0.f64, 0, (size_t)n * sizeof(double));
             for (int k = 0; k < 6; ++k) g->y.f64[k] *= 1000;
             p.model = golden_model(g, KS_F64);
             p.P0_inf.data = n == 1 ? identity : identity_of_two;
