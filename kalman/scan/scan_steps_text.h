@@ -340,42 +340,15 @@ KS_HD void ks_two_filter_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_
     ks_put_smoothed(a, w, k);
 }
 
-/** Whether the smoothing gain E that has made lag = Cov(x[k], x[k-1] | y) also makes the smoothed covariance Ps of step
- *  k - 1 from the filtered one, P: Ps = P - E (F P - lag). That of a scan may have lost the digits of which the gain is
- *  made, although Ps has its own from elsewhere. ET = Eᵀ. */
-KS_HD int ks_lag_one_fits(int n, const double *F, const double *P, const double *ET, const double *lag, const double *Ps)
-{
-    for (int i = 0; i < n; ++i) {
-        double sum = P[i * n + i];
-        const double filtered = sum, smoothed = Ps[i * n + i];
-        for (int j = 0; j < n; ++j) {
-            double predicted = -lag[j * n + i];
-            for (int l = 0; l < n; ++l) predicted += F[j * n + l] * P[l * n + i];
-            sum -= ET[j * n + i] * predicted;
-        }
-        if (!(fabs(sum - smoothed) <= 0x1p-13 * fabs(smoothed) + 64 * n * 0x1p-53 * filtered)) return 0;
-    }
-    return 1;
-}
-
 /** Make lag-one covariances. ks_smoothed_start() does step 0. */
 KS_HD void ks_lag_one_step(const ks_scan_arrays *a, ks_scan_worker *w, int64_t k)
 {
     const int64_t n = a->series.nx;
     const ks_sink row = { (char *)w->results.cov, 0, 0 };
-    const ks_sink filtered = ks_wide_cov(a, a->filtered), smoothed = ks_wide_cov(a, a->smoothed);
     if (k == 0) return;
-    const ks_series *s = ks_wide_series(a, w, k);
-    KS_IN_DOUBLE(w, lag_one)(s, k, k + 1, filtered, smoothed, row, w->scratch);
+    KS_IN_DOUBLE(w, lag_one)(ks_wide_series(a, w, k), k, k + 1, ks_wide_cov(a, a->filtered),
+                             ks_wide_cov(a, a->smoothed), row, w->scratch);
     ks_put_square(a, a->back.lag_one_cov, k, n, (const double *)w->results.cov);
-    if (w->tally.bad_step >= 0 ||
-        ks_lag_one_fits((int)n, (const double *)ks_row(s->F, k - s->shift), (const double *)ks_slot_of(filtered, k - 1),
-                        (const double *)w->scratch, (const double *)w->results.cov,
-                        (const double *)ks_slot_of(smoothed, k - 1)))
-        return;
-    w->tally.bad_step = k;
-    w->tally.bad_array = KS_ARRAY_ESTIMATE;
-    w->tally.fault = KS_FAULT_ILL_CONDITIONED;
 }
 
 /** Make row 0 of the lag-one covariances and the smoothed prior from the smoothed estimate of step 0. */
