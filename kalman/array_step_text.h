@@ -296,7 +296,7 @@ KS_HD_COLD void KS_T(ks_array_gain)(int nx, const KS_NUM *F, const KS_NUM *Q, co
         rounding[i] = (KS_WIDE)0x1p-20 * KS_WIDE_SQRT(KS_GT(variance, zero) ? variance : zero);
     }
     const int columns = KS_T(ks_array_gain_wide)(nx, F, Q, S, Ps ? rounding : NULL, (KS_WIDE)0, gain, root,
-                                                   rounding + nx, NULL);
+                                                 rounding + nx, NULL);
     for (int i = 0; i < nx * nx; ++i) ET[i] = (KS_NUM)gain[i];
     for (int r = 0; r < nx; ++r)
         for (int j = 0; j < 2 * nx; ++j) L[r * 2 * nx + j] = j < columns ? (KS_NUM)root[j * nx + r] : KS_LIT(0);
@@ -357,9 +357,9 @@ KS_HD_SAME void KS_T(ks_array_back_mean)(int nx, const KS_NUM *F, const KS_NUM *
  *  eps: round-off of the numbers in which S was kept. Returns whether the step has divided by a tail below that of S:
  *  what it told of may be known exactly. */
 KS_HD_COLD int KS_T(ks_array_back)(int nx, int64_t k, double eps, const KS_NUM *F, const KS_NUM *Q, const KS_NUM *u,
-                                    const KS_NUM *x, const KS_NUM *S, const KS_NUM *xs,
-                                    const KS_NUM *Ss, KS_NUM *xn, KS_NUM *Sn, KS_NUM *ET,
-                                    KS_NUM *W)
+                                   const KS_NUM *x, const KS_NUM *S, const KS_NUM *xs,
+                                   const KS_NUM *Ss, KS_NUM *xn, KS_NUM *Sn, KS_NUM *ET,
+                                   KS_NUM *W)
 {
     const int apart = ks_lq_apart(nx);
     KS_WIDE *gain = KS_T(ks_wide_scratch)(W), *LT = gain + nx * nx, *rounding = LT + 2 * nx * nx;

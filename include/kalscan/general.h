@@ -209,8 +209,8 @@ typedef enum ks_general_stop {
  *  KS_BLOCK_JACOBI, for which 1 is the best if the spectrum is symmetric about 0.
  *
  *  sample: KS_GENERAL_AUTO tries iterations on a right-hand side like those to come: N blocks (n, columns), of which it
- *  takes the first column that is not zero. Without one it takes numbers that look random. ks_general_plan_create()
- *  alone reads it.
+ *  takes the first column that is finite and not zero. Without one it takes numbers that look random.
+ *  ks_general_plan_create() alone reads it.
  *
  *  backend: a device runs KS_BLOCK_JACOBI and KS_RED_BLACK if all diagonal blocks are DIA, relaxation is 1 and
  *  block_solver is KS_BLOCK_SOLVER_AUTO or KS_BLOCK_SOLVER_PARALLEL_CYCLIC_REDUCTION; it takes the latter. With

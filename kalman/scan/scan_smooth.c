@@ -24,8 +24,8 @@ int ks_scan_two_filter(ks_scan_method *m)
 }
 
 /* Whether the smoothing gain E that has made lag = Cov(x[k], x[k-1] | y) also makes the smoothed covariance Ps of step
- *  k - 1 from the filtered one, P: Ps = P - E (F P - lag). That of a scan may have lost the digits of which the gain is
- *  made, although Ps has its own from elsewhere. ET = Eᵀ. */
+ * k - 1 from the filtered one, P: Ps = P - E (F P - lag). That of a scan may have lost the digits of which the gain is
+ * made, although Ps has its own from elsewhere. ET = Eᵀ. */
 static int lag_one_fits(int n, const double *F, const double *P, const double *ET, const double *lag, const double *Ps)
 {
     for (int i = 0; i < n; ++i) {
