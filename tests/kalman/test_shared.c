@@ -282,9 +282,42 @@ static void lowest_of_both_kinds(void **state)
         }
 }
 
+/** Steps are filtered again where digits turn out to be lost, and which ones depends on where ranges end: series that
+ *  follow have the bits of series that do not. */
+static void lost_digits(void **state)
+{
+    (void)state;
+    static const double F[] = { -0.0973611102, 0.196703136, 0.099185124, -0.340529084, -0.928156674, -0.0533824302,
+                                -0.394214571, 0.346581042, 0.0229123719 };
+    static const double H[] = { -1.51595819, 0.625, 0 };
+    static const method_case filter = { KS_JOB_FILTER, KS_METHOD_SEQUENTIAL, 0, 1, 0 };
+    const unsigned outputs = KS_OUT_LOGLIK | KS_OUT_FILTERED_MEAN | KS_OUT_FILTERED_COV;
+    golden *g = model_random((model_spec){ 610, 21, 3, 3, 1, KS_PRIOR_X1, HAS_OFFSETS });
+    memcpy(g->F.f64, F, sizeof F);
+    memcpy(g->H.f64, H, sizeof H);
+    for (int i = 0; i < 9; ++i) {
+        g->Q.f64[i] = 0;
+        g->P0.f64[i] = i % 4 == 0 ? 0.5 : 0;
+    }
+    g->R.f64[0] = 0.25;
+    for (int64_t b = 0; b < 3; ++b)
+        for (int64_t k = 0; k < 7; ++k) *model_block(&g->y, b, k) = (double)NAN;
+    ks_info info = KS_INFO_INIT;
+    golden_buffers *one = run_well(g, &filter, KS_F64, 1, outputs, &info);
+    assert_true(info.array_steps > 0 && info.ordinary_steps > 0);
+    for (int threads = 2; threads <= 4; ++threads) {
+        golden_buffers *many = run_well(g, &filter, KS_F64, threads, outputs, NULL);
+        assert_int_equal(first_different(one, many, outputs), 0);
+        golden_buffers_free(many);
+    }
+    golden_buffers_free(one);
+    golden_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lost_digits),
         cmocka_unit_test(bits_of_series_alone),
         cmocka_unit_test(array_form_between), cmocka_unit_test(exact_steps), cmocka_unit_test(sharp_within_blocks),
         cmocka_unit_test(looks_of_long_series), cmocka_unit_test(failing),
