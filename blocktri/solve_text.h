@@ -297,21 +297,23 @@ KS_HD double KS_T(ks_bt_square)(double factor, double number)
 }
 
 /** Add the squares in row i of one row of blocks to the sums: of factors[0] times A x - b, factors[1] times x,
- *  factors[2] times b and factors[3] times A, in double. */
+ *  factors[2] times b and factors[3] times A, in double. A factor that makes the residual smaller is applied to x and b,
+ *  since products may overflow, too. */
 KS_HD void KS_T(ks_bt_residual_row)(int n, int m, const KS_NUM *lower, const KS_NUM *D,
                                     const KS_NUM *upper, const KS_NUM *const x[3], const KS_NUM *b,
                                     int i, const double *factors, double *sums)
 {
+    const double into = factors[0] < 1 ? factors[0] : 1, after = factors[0] < 1 ? 1 : factors[0];
     for (int j = 0; j < m; ++j) {
-        double r = -(double)b[i * m + j];
+        double r = -into * (double)b[i * m + j];
         sums[2] += KS_T(ks_bt_square)(factors[2], (double)b[i * m + j]);
         sums[1] += KS_T(ks_bt_square)(factors[1], (double)x[1][i * m + j]);
         for (int l = 0; l < n; ++l) {
-            if (lower) r += (double)lower[i * n + l] * (double)x[0][l * m + j];
-            r += (double)(l <= i ? D[i * n + l] : D[l * n + i]) * (double)x[1][l * m + j];
-            if (upper) r += (double)upper[l * n + i] * (double)x[2][l * m + j];
+            if (lower) r += (double)lower[i * n + l] * (into * (double)x[0][l * m + j]);
+            r += (double)(l <= i ? D[i * n + l] : D[l * n + i]) * (into * (double)x[1][l * m + j]);
+            if (upper) r += (double)upper[l * n + i] * (into * (double)x[2][l * m + j]);
         }
-        sums[0] += KS_T(ks_bt_square)(factors[0], r);
+        sums[0] += KS_T(ks_bt_square)(after, r);
     }
     for (int l = 0; l < n; ++l) {
         const double d = (double)(l <= i ? D[i * n + l] : D[l * n + i]);

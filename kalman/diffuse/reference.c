@@ -4,7 +4,8 @@
  * then, and filtering where it is far off. So the first steps are filtered a few times, and each time the reference
  * becomes what they told the time before, twice as wide. It has no correlations: it is nowhere much narrower than what
  * is told, whose own correlations may be singular, as of sums that are observed without noise. Nor is it narrower than
- * the distance by which its centre moved, which ends as round-off. */
+ * the distance by which its centre moved, which ends as round-off, nor so narrow that a singular R makes innovation
+ * covariances singular: where a combination of entries without noise tells a direction, nothing else would stop it. */
 #include <string.h>
 #include "start.h"
 #include "dense.h"
@@ -74,22 +75,57 @@ static int renew(ks_start *start, const ks_start_filter *f, double *work)
     return good;
 }
 
+/* A reference that the filter has taken: centre and width (d). `too_narrow`: it has refused a narrower one since. */
+typedef struct taken_reference {
+    double *centre, *width;
+    int any, too_narrow;
+} taken_reference;
+
+static void remember(const ks_start *start, taken_reference *taken)
+{
+    ks_copy_f64(start->d, start->centre, taken->centre);
+    ks_copy_f64(start->d, start->width, taken->width);
+    taken->any = 1;
+}
+
+/* Innovation covariances are singular to round-off: widen the reference, half of the way to the one taken before. */
+static void widen(ks_start *start, taken_reference *taken)
+{
+    taken->too_narrow = taken->any;
+    for (int c = 0; c < start->d; ++c) {
+        const double now = start->width[c];
+        start->width[c] = !taken->any ? now * 0x1p20 : now < taken->width[c] ? sqrt(now) * sqrt(taken->width[c]) : now;
+    }
+}
+
 ks_status ks_start_refer(ks_start *start, ks_start_filter *filter, int64_t end, ks_info *info)
 {
-    const size_t d = (size_t)start->d, numbers = 2 * d * d + 5 * d;
+    const size_t d = (size_t)start->d, numbers = 2 * d * d + 7 * d;
     double loglik, *work = ks_allocate(start->plan->context, numbers * sizeof *work);
-    ks_status status = work ? KS_OK : KS_ENOMEM;
+    if (!work) return KS_ENOMEM;
+    taken_reference taken = { work + 2 * d * d + 5 * d, work + 2 * d * d + 6 * d, 0, 0 };
+    ks_status status = KS_OK;
     int good = end < 1;
     const ks_info told = *info;
-    for (int pass = 0; status == KS_OK && !good && pass < PASSES; ++pass) {
+    for (int pass = 0; !good && pass < PASSES; ++pass) {
         status = ks_start_sweep(filter, end, NULL, NULL, &loglik, info);
-        /* Without digits in I - C the next reference is wider all the same. */
-        if (status == KS_EREFUSED) {
-            *info = told;
-            status = KS_OK;
+        if (status == KS_ENOTPD) {
+            widen(start, &taken);
+            continue;
         }
-        if (status == KS_OK) good = renew(start, filter, work);
+        /* Without digits in I - C the next reference is wider all the same. */
+        if (status != KS_OK && status != KS_EREFUSED) break;
+        remember(start, &taken);
+        good = renew(start, filter, work);
+        for (size_t c = 0; taken.too_narrow && c < d; ++c) start->width[c] = fmax(start->width[c], taken.width[c]);
+        status = KS_OK;
     }
+    if (status == KS_ENOTPD && taken.any) {
+        ks_copy_f64(start->d, taken.centre, start->centre);
+        ks_copy_f64(start->d, taken.width, start->width);
+        status = KS_OK;
+    }
+    if (status == KS_OK) *info = told;
     ks_release(start->plan->context, work);
     return status;
 }

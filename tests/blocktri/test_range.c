@@ -140,8 +140,35 @@ static void test_norms(void **state)
         }
 }
 
+/* Products of A and x leave the range, and their sum, of powers of two, does not. */
+static void test_products(void **state)
+{
+    (void)state;
+    const ks_blocktri_options options = bt_options(KS_BLOCKTRI_SEQUENTIAL, KS_F64);
+    bt_system s = bt_system_make(KS_F64, N, 2, 1, 0, 3);
+    bt_solver v = bt_solver_make(&s, &options, 1, 0);
+    const ks_blocktri_matrix A = bt_matrix(&s);
+    ks_blocktri_norms norms;
+    for (int64_t k = 0; k < N; ++k) {
+        for (int64_t i = 0; i < 4; ++i) {
+            bt_put(&s, s.D, k * s.stride + i, 0x1p513);
+            if (k + 1 < N) bt_put(&s, s.L, k * s.stride + i, 0);
+        }
+        for (int64_t i = 0; i < 2; ++i) {
+            bt_put(&s, s.b, k * s.rhs_stride + i, k == 1 && i == 0 ? 0x1p1020 : 0);
+            bt_put(&s, s.x, k * s.rhs_stride + i, i == 0 ? 0x1p513 : -0x1p513);
+        }
+    }
+    assert_int_equal(ks_blocktri_residual(v.plan, &A, 1, bt_x_in(&s), bt_b(&s), &norms), KS_OK);
+    assert_true(fabs(norms.residual - 0x1p1020) <= 0x1p980);
+    assert_true(fabs(norms.right_hand_side - 0x1p1020) <= 0x1p980);
+    bt_solver_free(&v);
+    bt_system_free(&s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_units), cmocka_unit_test(test_norms) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_units), cmocka_unit_test(test_norms),
+                                        cmocka_unit_test(test_products) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

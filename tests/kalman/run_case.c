@@ -98,6 +98,13 @@ bool takes_mixed(const method_case *m)
     return m->method == KS_METHOD_SEQUENTIAL || m->method == KS_METHOD_AUTO;
 }
 
+const method_case *first_method(ks_job job)
+{
+    int i = 0;
+    while (all_methods[i].job != job) ++i;
+    return &all_methods[i];
+}
+
 golden_route route_of(const method_case *m)
 {
     return is_scan(m) ? GOLDEN_ELEMENTS : is_two_ended(m) ? GOLDEN_TWO_ENDED : is_map(m) ? GOLDEN_MAP : GOLDEN_STEPS;

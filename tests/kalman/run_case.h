@@ -18,6 +18,9 @@ typedef struct method_case {
 extern const method_case all_methods[];
 extern const int all_methods_count;
 
+/** The first method of a job: KS_METHOD_SEQUENTIAL but on a device. */
+const method_case *first_method(ks_job job);
+
 #ifdef ON_DEVICE
 enum { ALL_ON_DEVICE = 1 };
 #else
