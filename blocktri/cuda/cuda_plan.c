@@ -251,7 +251,8 @@ void ks_blocktri_cuda_plan_destroy(ks_blocktri_cuda_plan *plan)
     if (!plan) return;
     ks_gpu *gpu = plan->gpu;
     if (gpu) {
-        for (int i = 0; i < KS_BT_WORK_KINDS; ++i) ks_gpu_graph_destroy(gpu, plan->recorded[i].graph);
+        for (int i = 0; i < KS_BT_WORK_KINDS; ++i)
+            for (int g = 0; g < KS_BT_GRAPHS; ++g) ks_gpu_graph_destroy(gpu, plan->recorded[i][g].graph);
         /* cuBLAS and cuSOLVER hold the stream, and work in progress uses their memory. */
         if (plan->stream && ks_gpu_stream_sync(gpu, plan->stream) != KS_OK) (void)0;
         ks_bt_schur_destroy(plan);

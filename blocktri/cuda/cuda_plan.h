@@ -27,7 +27,9 @@ typedef struct ks_bt_call {
     const int32_t *idle;         /* see ks_bt_blocked_args */
 } ks_bt_call;
 
-/** A graph, which is launched again as long as the arguments are the same. */
+/** A graph, which is launched again for the same arguments. KS_BT_GRAPHS of each kind are kept: right-hand sides may
+ *  lie in two places in turns. */
+enum { KS_BT_GRAPHS = 2 };
 typedef struct ks_bt_recorded {
     ks_gpu_graph *graph;
     ks_bt_call call;
@@ -48,7 +50,7 @@ typedef struct ks_bt_blocked_kernels {
 
 /** Kernels of refinement. */
 typedef struct ks_bt_refine_kernels {
-    const ks_gpu_kernel *scale, *start, *residual, *squares, *norms, *units, *narrow, *add, *judge;
+    const ks_gpu_kernel *scale, *start, *residual, *shares, *squares, *norms, *units, *narrow, *add, *judge;
 } ks_bt_refine_kernels;
 
 struct ks_blocktri_cuda_plan {
@@ -81,7 +83,7 @@ struct ks_blocktri_cuda_plan {
     ks_bt_refine_kernels refinement;
     int by_schur;                /* the order is recursive-schur; `schur` has its data */
     ks_bt_schur *schur;
-    ks_bt_recorded recorded[KS_BT_WORK_KINDS];
+    ks_bt_recorded recorded[KS_BT_WORK_KINDS][KS_BT_GRAPHS]; /* of each kind the last used one first */
 };
 
 /** Return the order that blocks of order n are padded to if lanes work on them, 0 beyond 32. */
@@ -116,7 +118,8 @@ ks_status ks_bt_refine_find(ks_blocktri_cuda_plan *plan);
 ks_status ks_bt_refine_enqueue(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind,
                                const ks_bt_call *call);
 
-/** Launch the graph of a call, which is captured again if its arguments are different. They have been checked. */
+/** Launch the graph of a call, which is captured if its arguments are not those of one of the last KS_BT_GRAPHS calls
+ *  of its kind. They have been checked. */
 ks_status ks_bt_perform(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const ks_bt_call *call,
                         void *stream);
 

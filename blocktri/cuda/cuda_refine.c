@@ -17,10 +17,10 @@ ks_status ks_bt_refine_find(ks_blocktri_cuda_plan *plan)
         const char *name;
     } all[] = {
         { &k->scale, "ks_bt_refine_scale" },       { &k->start, "ks_bt_refine_start" },
-        { &k->residual, "ks_bt_refine_residual" }, { &k->squares, "ks_bt_refine_squares" },
-        { &k->norms, "ks_bt_refine_norms" },       { &k->units, "ks_bt_refine_units" },
-        { &k->narrow, "ks_bt_refine_narrow" },     { &k->add, "ks_bt_refine_add" },
-        { &k->judge, "ks_bt_refine_judge" },
+        { &k->residual, "ks_bt_refine_residual" }, { &k->shares, "ks_bt_refine_shares_of" },
+        { &k->squares, "ks_bt_refine_squares" },   { &k->norms, "ks_bt_refine_norms" },
+        { &k->units, "ks_bt_refine_units" },       { &k->narrow, "ks_bt_refine_narrow" },
+        { &k->add, "ks_bt_refine_add" },           { &k->judge, "ks_bt_refine_judge" },
     };
     ks_status status = KS_OK;
     for (size_t i = 0; i < sizeof all / sizeof all[0] && !status; ++i)
@@ -36,6 +36,12 @@ static void *piece(char *work, size_t *used, size_t bytes)
     return at;
 }
 
+/* Return the thread blocks that sum up the squares of the matrix by shares. */
+static int64_t shares_of(const ks_blocktri_cuda_plan *plan)
+{
+    return (int64_t)plan->systems * plan->N * ks_bt_refine_shares(plan->n);
+}
+
 /* Lay out the workspace. Returns its bytes. */
 static size_t lay_out(char *work, const ks_blocktri_cuda_plan *plan, size_t nrhs,
                       ks_bt_refine_args *args)
@@ -47,6 +53,7 @@ static size_t lay_out(char *work, const ks_blocktri_cuda_plan *plan, size_t nrhs
     args->correction = piece(work, &used, numbers * sizeof(float));
     args->unit = piece(work, &used, columns * sizeof(double));
     args->norms = piece(work, &used, columns * KS_BT_SUMS * KS_BT_NORMS * sizeof(double));
+    args->shares = piece(work, &used, (size_t)shares_of(plan) * sizeof(double));
     args->squares = piece(work, &used, systems * KS_BT_SUMS * sizeof(double));
     return used;
 }
@@ -116,6 +123,7 @@ static ks_status begin(const ks_blocktri_cuda_plan *plan, const ks_bt_refine_arg
     const ks_bt_refine_kernels *k = &plan->refinement;
     const int64_t columns = (int64_t)plan->systems * args->nrhs;
     ks_status status = launch(plan, k->start, wide(numbers_of(plan, args->nrhs)), args, plan->stream);
+    if (!status) status = launch(plan, k->shares, shares_of(plan), args, plan->stream);
     if (!status)
         status = launch(plan, k->squares, (int64_t)plan->systems * KS_BT_SUMS, args, plan->stream);
     if (!status) status = launch(plan, k->norms, columns * KS_BT_SUMS, args, plan->stream);

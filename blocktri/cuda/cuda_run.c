@@ -111,10 +111,10 @@ static ks_status put(const ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, co
     return plan->refine ? ks_bt_refine_enqueue(&here, kind, call) : ks_bt_enqueue(&here, kind, call);
 }
 
-/* Capture a graph of a call, in place of the last graph of its kind. */
+/* Capture a graph of a call, in place of that graph of its kind which was not used for longest. */
 static ks_status record(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const ks_bt_call *call)
 {
-    ks_bt_recorded *recorded = &plan->recorded[kind];
+    ks_bt_recorded *recorded = &plan->recorded[kind][KS_BT_GRAPHS - 1];
     ks_gpu_graph *graph = NULL;
     ks_gpu_graph_destroy(plan->gpu, recorded->graph);
     recorded->graph = NULL;
@@ -132,6 +132,20 @@ static ks_status record(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const
     return KS_OK;
 }
 
+/* Make the graph of a call the first of its kind. Returns NULL if there is none. */
+static ks_gpu_graph *recorded_of(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const ks_bt_call *call)
+{
+    ks_bt_recorded *const first = plan->recorded[kind];
+    for (int g = 0; g < KS_BT_GRAPHS; ++g) {
+        if (!first[g].graph || !same(&first[g].call, call)) continue;
+        const ks_bt_recorded found = first[g];
+        memmove(first + 1, first, (size_t)g * sizeof *first);
+        first[0] = found;
+        return found.graph;
+    }
+    return NULL;
+}
+
 static ks_gpu_stream *stream_of(const ks_blocktri_cuda_plan *plan, void *stream)
 {
     return stream ? (ks_gpu_stream *)stream : plan->stream;
@@ -140,14 +154,17 @@ static ks_gpu_stream *stream_of(const ks_blocktri_cuda_plan *plan, void *stream)
 ks_status ks_bt_perform(ks_blocktri_cuda_plan *plan, ks_bt_work_kind kind, const ks_bt_call *call,
                         void *stream)
 {
-    const ks_bt_recorded *recorded = &plan->recorded[kind];
     ks_gpu_stream *const where = stream_of(plan, stream);
     int direct = plan->schur && ks_bt_schur_direct(plan->schur, kind, call);
+    ks_gpu_graph *graph = direct ? NULL : recorded_of(plan, kind, call);
     ks_status status = KS_OK;
-    if (!direct && (!recorded->graph || !same(&recorded->call, call))) status = record(plan, kind, call);
+    if (!direct && !graph) {
+        status = record(plan, kind, call);
+        graph = recorded_of(plan, kind, call);
+    }
     if (status && plan->schur) direct = plan->schur->uncapturable = 1;
     if (direct) status = put(plan, kind, call, where);
-    else if (!status) status = ks_gpu_graph_launch(plan->gpu, recorded->graph, where);
+    else if (!status) status = ks_gpu_graph_launch(plan->gpu, graph, where);
     if (!status) plan->factored = 1;
     return status;
 }

@@ -127,23 +127,42 @@ KS_DEVICE double ks_bt_block_sum(double *part, double value, bool largest)
     return result;
 }
 
-// Squares of S A S. Entries off the diagonal count twice.
+// Squares of S A S, summed up over a share of the entries of block k of D, and of L. Entries off the diagonal count
+// twice.
+KS_KERNEL_BOUNDS(ks_bt_refine_shares_of, ks_bt_refine_args, KS_BT_THREADS, 8)
+{
+    KS_SHARED(double, part, KS_BT_THREADS);
+    const int n = args.n, shares = (int)ks_bt_refine_shares(n);
+    const int64_t block = blockIdx.x / shares, system = block / args.N, k = block % args.N;
+    const int64_t size = (int64_t)n * n, first = blockIdx.x % shares * (int64_t)KS_BT_REFINE_SHARE;
+    const int64_t left = size - first;
+    const int count = left < KS_BT_REFINE_SHARE ? (int)left : KS_BT_REFINE_SHARE;
+    const bool more = k + 1 < args.N;
+    const double *const D = ks_bt_at_block<const double>(args.D, system, k) + first;
+    const double *const L = more ? ks_bt_at_block<const double>(args.L, system, k) + first : D;
+    const double *const scale = args.scale + block * n, *const next = more ? scale + n : scale;
+    const int row = (int)(first / n), column = (int)(first % n);
+    double sum = 0;
+#pragma unroll 4
+    for (int e = (int)threadIdx.x; e < count; e += KS_BT_THREADS) {
+        const int at = column + e, i = row + at / n, j = at % n;
+        const double d = j <= i ? D[e] * scale[i] * scale[j] : 0, l = more ? L[e] * next[i] * scale[j] : 0;
+        sum += (j < i ? 2 : 1) * d * d + 2 * l * l;
+    }
+    sum = ks_bt_block_sum(part, sum, false);
+    if (threadIdx.x == 0) args.shares[blockIdx.x] = sum;
+}
+
+// The sums of a system's shares, in KS_BT_SUMS parts.
 KS_KERNEL_BOUNDS(ks_bt_refine_squares, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
     KS_SHARED(double, part, KS_BT_THREADS);
-    const int64_t n = args.n, size = n * n;
-    const int system = (int)(blockIdx.x / KS_BT_SUMS), chunk = (int)(blockIdx.x % KS_BT_SUMS);
+    const int64_t count = args.N * ks_bt_refine_shares(args.n);
+    const double *const from = args.shares + blockIdx.x / KS_BT_SUMS * count;
     double sum = 0;
-    for (int64_t at = chunk * KS_BT_THREADS + (int)threadIdx.x; at < args.N * size;
-         at += KS_BT_SUMS * KS_BT_THREADS) {
-        const int64_t k = at / size, i = at % size / n, j = at % n;
-        const double *const scale = args.scale + (system * args.N + k) * n;
-        double d = 0, l = 0;
-        if (j <= i) d = ks_bt_at_block<const double>(args.D, system, k)[at % size] * scale[i] * scale[j];
-        if (k + 1 < args.N)
-            l = ks_bt_at_block<const double>(args.L, system, k)[at % size] * scale[n + i] * scale[j];
-        sum += (j < i ? 2 : 1) * d * d + 2 * l * l;
-    }
+    for (int64_t at = blockIdx.x % KS_BT_SUMS * KS_BT_THREADS + threadIdx.x; at < count;
+         at += KS_BT_SUMS * KS_BT_THREADS)
+        sum += from[at];
     sum = ks_bt_block_sum(part, sum, false);
     if (threadIdx.x == 0) args.squares[blockIdx.x] = sum;
 }

@@ -2,12 +2,17 @@
 #ifndef KS_BT_REFINE_H
 #define KS_BT_REFINE_H
 
+#include "hd.h"
 #include "ks_bt_level.h"
 
 enum {
     KS_BT_REFINE_TILE = 32,    /* rows and columns of a tile of the matrix in a product */
-    KS_BT_REFINE_COLUMNS = 8   /* columns of x of a thread block */
+    KS_BT_REFINE_COLUMNS = 8,  /* columns of x of a thread block */
+    KS_BT_REFINE_SHARE = 4096  /* entries of D, and as many of L, of which a thread block sums up the squares */
 };
+
+/** Return the shares of the entries of a block. */
+KS_HD int64_t ks_bt_refine_shares(int64_t n) { return (n * n + KS_BT_REFINE_SHARE - 1) / KS_BT_REFINE_SHARE; }
 
 /** Sums over the rows of one column. KS_BT_SUMS thread blocks compute a part each. */
 enum { KS_BT_OF_RESIDUAL, KS_BT_OF_SOLUTION, KS_BT_OF_RIGHT_HAND_SIDE, KS_BT_LARGEST, KS_BT_NORMS };
@@ -39,7 +44,8 @@ typedef struct ks_bt_refine_args {
     float *correction;           /**< the same shape: S^-1 (correction of x), in units */
     double *unit;                /**< (systems, nrhs): powers of two */
     double *norms;               /**< (systems, nrhs, KS_BT_SUMS, KS_BT_NORMS): squares, |S r|; all scaled */
-    double *squares;             /**< (systems, KS_BT_SUMS): of S A S */
+    double *shares;              /**< (systems, N, ks_bt_refine_shares(n)): squares of S A S, summed up by shares */
+    double *squares;             /**< (systems, KS_BT_SUMS): sums of these */
     ks_bt_refine_state *state;
 } ks_bt_refine_args;
 

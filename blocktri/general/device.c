@@ -10,6 +10,9 @@
 enum { SWEEPS = 1024 };
 /* Alignment of the parts of the device allocation, in bytes. */
 enum { ALIGNMENT = 256 };
+/* Bytes of diagonal blocks that are copied at once. A block alone is much shorter than the time that a copy takes to
+ * begin. */
+enum { COPIED = 1 << 20 };
 
 struct ks_gb_device {
     ks_gpu *gpu;
@@ -131,6 +134,26 @@ static ks_status put(ks_gb_device *d, const void *to, const void *from, size_t b
     return ks_gpu_copy_in(d->gpu, (void *)(uintptr_t)to, from, bytes, d->stream);
 }
 
+/* Copy the diagonal blocks, which may lie anywhere in host memory, many at once. */
+static ks_status put_diagonal(ks_gb_device *d, const ks_general_matrix *m)
+{
+    ks_context *context = d->plan->context;
+    const size_t numbers = 3 * (size_t)d->plan->n, block = numbers * sizeof(double);
+    const int64_t N = d->plan->N, room = (int64_t)(COPIED / block), most = room < 1 ? 1 : room < N ? room : N;
+    double *packed = ks_allocate(context, (size_t)most * block);
+    ks_status status = packed ? KS_OK : KS_ENOMEM;
+    for (int64_t j = 0; j < N && status == KS_OK; j += most) {
+        const int64_t count = N - j < most ? N - j : most;
+        for (int64_t i = 0; i < count; ++i) memcpy(packed + (size_t)i * numbers, m->D[j + i].values, block);
+        status = put(d, d->args.dia + (size_t)j * numbers, packed, (size_t)count * block);
+        /* Pinned memory may be read after the call. */
+        const ks_status waited = ks_gpu_stream_sync(d->gpu, d->stream);
+        if (status == KS_OK) status = waited;
+    }
+    ks_release(context, packed);
+    return status;
+}
+
 /* Copy the matrix to the device. r: rows in host memory. */
 static ks_status upload(ks_gb_device *d, const ks_general_matrix *m, const rows *r, int64_t entries,
                         const ks_hbisa_shape *asked)
@@ -144,8 +167,7 @@ static ks_status upload(ks_gb_device *d, const ks_general_matrix *m, const rows 
     d->memory = memory;
     carve(d, (size_t)entries);
     status = put(d, d->args.factor, d->system.factor, (size_t)d->plan->numbers * 8);
-    for (int64_t j = 0; j < d->plan->N && status == KS_OK; ++j)
-        status = put(d, d->args.dia + j * 3 * (int64_t)n, m->D[j].values, 24 * n);
+    if (status == KS_OK) status = put_diagonal(d, m);
     if (status == KS_OK) status = put(d, d->args.start, r->start, 4 * (count + 1));
     if (status == KS_OK) status = put(d, d->args.col, r->col, 4 * (size_t)entries);
     if (status == KS_OK) status = put(d, d->args.value, r->value, 8 * (size_t)entries);

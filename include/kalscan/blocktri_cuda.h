@@ -33,7 +33,8 @@
  * plan, which holds one at a time.
  *
  * Streams: `stream` is a CUstream or cudaStream_t of the device's primary context. NULL means a stream of the plan's
- * own; ks_blocktri_cuda_wait() waits for it. A stream that is being captured is not allowed: the plan launches graphs,
+ * own, which does not wait for CUDA's default stream; ks_blocktri_cuda_wait() waits for it. To follow what was put into
+ * the default stream, pass cudaStreamLegacy or cudaStreamPerThread. A stream that is being captured is not allowed: the plan launches graphs,
  * and CUDA does not capture these.
  *
  * Threads: one thread at a time makes calls on a plan, in one stream or in several that wait for each other. Results
@@ -169,8 +170,8 @@ KS_API int ks_blocktri_cuda_plan_together(const ks_blocktri_cuda_plan *plan);
 /** Put a factorization into a stream. D has N blocks, of which the lower triangles are read; L has the N - 1 blocks
  *  A[i + 1, i] and is ignored if N = 1. ks_blocktri_cuda_wait() tells whether the matrix was positive definite.
  *
- *  A call records a graph; one with the arrays of the previous one launches that graph again, which is faster. This
- *  also holds for the calls below.
+ *  A call records a graph; one with the arrays of one of the last two calls of its kind launches that graph again, which
+ *  is faster. This also holds for the calls below.
  *
  *  Errors:
  *  - KS_EINVAL: plan or an array is NULL, or a stride is not valid.

@@ -1,7 +1,7 @@
 /* kalscan/smooth_cuda.h -- filters and smoothers on arrays that are in a CUDA device's memory.
  *
- * A plan with KS_BACKEND_CUDA (<kalscan/smooth.h>) for one series is put into a stream. Nothing is allocated, nothing
- * is copied to or from the host, and nothing is waited for. Any number of plans may be under way side by side.
+ * A plan with KS_BACKEND_CUDA (<kalscan/smooth.h>) for one series is put into a stream. No device memory is allocated,
+ * nothing is copied to or from the host, and nothing is waited for. Any number of plans may be under way side by side.
  *
  * Calls, in this order:
  *
@@ -19,7 +19,8 @@
  *         return status != KS_OK ? status : waited;
  *     }
  *
- * Streams: `stream` is a CUstream or cudaStream_t of the device's primary context. NULL means the plan's own.
+ * Streams: `stream` is a CUstream or cudaStream_t of the device's primary context. NULL means the plan's own, which does
+ * not wait for CUDA's default stream: to follow what was put into that, pass cudaStreamLegacy or cudaStreamPerThread.
  *
  * Threads: a plan has one set of memory. One thread at a time makes calls on it, in one stream or in several that wait
  * for each other.

@@ -71,7 +71,7 @@ static int look_up(ks_gpu_blas *b)
 }
 
 /* Success is 0 in both libraries; these are their codes for failed allocations. CALL runs with the device's context
- * current. */
+ * current. A failure is not in gpu->code, whose numbering is the driver's. */
 enum { BLAS_ALLOC_FAILED = 3, SOLVER_ALLOC_FAILED = 2 };
 #define CALL_FOR_MEMORY(b, none_left, call)                                  \
     do {                                                                     \
@@ -79,7 +79,6 @@ enum { BLAS_ALLOC_FAILED = 3, SOLVER_ALLOC_FAILED = 2 };
         if (status) return status;                                           \
         const int code = (call);                                             \
         ks_cuda_leave((b)->gpu);                                             \
-        if (code) (b)->gpu->code = code;                                     \
         if (code == (none_left)) return KS_ENOMEM;                           \
         return code ? KS_EDEVICE : KS_OK;                                    \
     } while (0)

@@ -11,6 +11,7 @@
 
 #include "kalscan/blocktri_cuda.h"
 #include "blocktri_laws.h"
+#include "cuda/cuda_plan.h"
 #include "sanitizers.h"
 
 enum { SEEDS = SANITIZED ? 2 : SEEDS_OF(10, 3), EVERY = SANITIZED ? 3 : 1 };
@@ -198,6 +199,41 @@ static void other_arrays_next_time(void **state)
     end(&j);
 }
 
+/* Two places for the solution in turns keep their graphs, and a third one takes the place of that not used for longest. */
+static void arrays_in_turns(void **state)
+{
+    (void)state;
+    static const int turns[] = { 0, 1, 0, 1, 2, 0, 2, 1 };
+    use_seed(6);
+    job j = begin(KS_F64, 9, 5, 1, 1, 2);
+    const size_t bytes = (size_t)j.columns * j.number;
+    const ks_bt_recorded *const kept = j.plan->recorded[KS_BT_SOLVE];
+    const ks_gpu_graph *graph[3] = { NULL, NULL, NULL };
+    ks_cuda_blocks places[3] = { j.x, j.x, j.x };
+    double logdet;
+    for (int i = 1; i < 3; ++i) OK(ks_blocktri_cuda_alloc(j.plan, &places[i].data, bytes));
+    OK(ks_blocktri_cuda_factorize(j.plan, j.D, j.L, NULL));
+    OK(ks_blocktri_cuda_logdet(j.plan, &logdet, NULL));
+    for (size_t t = 0; t < sizeof turns / sizeof *turns; ++t) {
+        const int i = turns[t];
+        const int is_kept = graph[i] && (graph[i] == kept[0].graph || graph[i] == kept[1].graph);
+        OK(ks_blocktri_cuda_upload(j.plan, places[i].data, j.system[0].b, bytes));
+        OK(ks_blocktri_cuda_solve(j.plan, 1, j.b, places[i], NULL));
+        wait(&j);
+        fetch(&j, places[i].data);
+        judge(&j, &logdet);
+        assert_true(kept[0].graph && kept[0].call.x.data == places[i].data);
+        if (is_kept) assert_ptr_equal(kept[0].graph, graph[i]);
+        assert_int_equal(is_kept, (t >= 2 && t <= 3) || t == 6);
+        graph[i] = kept[0].graph;
+        /* What has been dropped may have had the address of what comes. */
+        for (int other = 0; other < 3; ++other)
+            if (other != i && !(kept[1].graph && kept[1].call.x.data == places[other].data)) graph[other] = NULL;
+    }
+    for (int i = 1; i < 3; ++i) ks_blocktri_cuda_free(j.plan, places[i].data);
+    end(&j);
+}
+
 static void spoil(job *j, int system, int64_t k, int pivot, double value)
 {
     bt_system *s = &j->system[system];
@@ -376,7 +412,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(many_systems_at_once),  cmocka_unit_test(same_bits_each_time),
         cmocka_unit_test(dense_lapack),          cmocka_unit_test(strides_of_zero),
         cmocka_unit_test(failures_are_named),    cmocka_unit_test(arguments),
-        cmocka_unit_test(other_arrays_next_time), cmocka_unit_test(strides_of_one_block),
+        cmocka_unit_test(other_arrays_next_time), cmocka_unit_test(arrays_in_turns),
+        cmocka_unit_test(strides_of_one_block),
 #ifdef EMULATED
         cmocka_unit_test(allocations_fail),
 #endif

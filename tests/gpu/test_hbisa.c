@@ -101,6 +101,35 @@ static void long_blocks(void **state)
     release(&p);
 }
 
+/* More diagonal blocks than are copied at once. The kernel judges by them: with the small ones of the first rows in place
+ * of the last ones, whose rows alone are coupled, it would end too early and be launched again and again. */
+static void many_blocks(void **state)
+{
+    (void)state;
+    enum { N = 44000, COUPLED = 43700 };
+    const ks_hbisa_shape asked = { .form = KS_HBISA_STREAMED, .grid = 2, .sweeps = 1 };
+    const ks_general_options options = options_of(KS_RED_BLACK);
+    ks_general_report report = KS_GENERAL_REPORT_INIT;
+    general_system s = general_system_empty(N, 1, 1);
+    for (int64_t i = 0; i < N; ++i) {
+        s.D[i] = i < 400 ? 1e-9 : 8;
+        if (i >= COUPLED && i + 1 < N) s.L[i] = -1, s.U[i] = 0.5;
+        s.truth[i] = 1 + (double)(i % 7);
+    }
+    for (int64_t i = 0; i < N; ++i)
+        s.b[i] = s.D[i] * s.truth[i] + (i > 0 ? s.L[i - 1] * s.truth[i - 1] : 0) +
+                 (i + 1 < N ? s.U[i] * s.truth[i + 1] : 0);
+    problem p = make(s, &options);
+    use(2, 222 * 1024);
+    OK(on_device_as(&p, &asked, NULL, &report));
+    assert_true(general_system_error(&p.system) < 1e-7);
+    assert_true(report.iterations > 4);
+#ifdef EMULATED
+    assert_int_equal(ks_emulated.launches, 1);
+#endif
+    release(&p);
+}
+
 static void divergence_and_limits_are_reported(void **state)
 {
     (void)state;
@@ -253,6 +282,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solutions_are_those_of_the_host),
         cmocka_unit_test(long_blocks),
+        cmocka_unit_test(many_blocks),
         cmocka_unit_test(divergence_and_limits_are_reported),
         cmocka_unit_test(what_it_cannot_do_is_refused),
         cmocka_unit_test(plans_choose_where_they_run),

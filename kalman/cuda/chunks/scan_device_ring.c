@@ -203,7 +203,9 @@ void ks_chunks_ring(const ks_scan_device *d, ks_pass pass, int blocks, ks_ring *
 {
     const ks_gpu_attributes *gpu = &d->gpu->attributes;
     const ks_team_shape *const team = pass == KS_PASS_BACK ? &d->team_back : &d->team;
-    const int64_t chunks = d->chunks.chunks - d->chunks.begin;
+    /* All chunks, not only those of a part: the kernels with a ring and those without round alike only as far as the
+     * compiler contracts alike, and a series is to have the same bits whole and in parts. */
+    const int64_t chunks = d->tiles.count;
     const int64_t sums = pass == KS_PASS_ABSORB && !team->lanes ? d->absorb_shared : 0;
     const int64_t own = (int64_t)ks_team_shared(team) + sums;
     /* Slots: the chunks of a block. The launch has a block for each `slots` chunks, or fewer blocks of teams. */

@@ -91,18 +91,18 @@ KS_DEVICE void join(const ks_map_found &one, ks_map_found *all)
 
 // Reduce what all pieces found to found[count], and compute the log-likelihood. The order of additions depends on the
 // numbers of pieces and segments alone.
-KS_KERNEL_BOUNDS(ks_map_total, ks_map_args, KS_MAP_THREADS, 1)
+KS_KERNEL_BOUNDS(ks_map_total, ks_map_args, KS_MAP_TOTAL_THREADS, 1)
 {
-    KS_SHARED(ks_map_found, found, KS_MAP_THREADS);
-    KS_SHARED(double, logs, KS_MAP_THREADS);
+    KS_SHARED(ks_map_found, found, KS_MAP_TOTAL_THREADS);
+    KS_SHARED(double, logs, KS_MAP_TOTAL_THREADS);
     ks_map_found all;
     double sum = 0;
     map_nothing_found_team_f64(&all);
-    for (int64_t i = threadIdx.x; i < args.count; i += KS_MAP_THREADS) join(args.found[i], &all);
-    for (int64_t i = threadIdx.x; i < args.segments; i += KS_MAP_THREADS) sum += args.logs[i];
+    for (int64_t i = threadIdx.x; i < args.count; i += KS_MAP_TOTAL_THREADS) join(args.found[i], &all);
+    for (int64_t i = threadIdx.x; i < args.segments; i += KS_MAP_TOTAL_THREADS) sum += args.logs[i];
     found[threadIdx.x] = all;
     logs[threadIdx.x] = sum;
-    for (unsigned half = KS_MAP_THREADS / 2; half > 0; half /= 2) {
+    for (unsigned half = KS_MAP_TOTAL_THREADS / 2; half > 0; half /= 2) {
         __syncthreads();
         if (threadIdx.x >= half) continue;
         join(found[threadIdx.x + half], &found[threadIdx.x]);

@@ -127,8 +127,9 @@ static ks_status review(const ks_scan_device *d, int probing)
     const ks_map_device *map = &d->map;
     ks_map_args args = pieces_of(map);
     args.probing = probing;
+    const ks_gpu_shape total = { { 1 }, { KS_MAP_TOTAL_THREADS }, 0, 0 };
     KS_TRY(run_teams(d, KS_MAP_REVIEW, map->pieces, &args));
-    return run_threads(d, KS_MAP_TOTAL, 1, &args);
+    return ks_gpu_launch(d->gpu, map->kernel[KS_MAP_TOTAL], &total, &args, sizeof args, d->stream);
 }
 
 /** Compute row 0 of the lag-one covariances and the smoothed prior, with one thread. */

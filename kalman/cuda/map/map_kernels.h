@@ -16,6 +16,9 @@
  *  threads of a team. */
 enum { KS_MAP_GROUP = 8, KS_MAP_LEVELS = 12, KS_MAP_THREADS = 128,
        KS_MAP_MOST_TEAM = 256 };
+/** Threads of the one block that joins what all pieces found, of which there may be 2^16: with 2^9 of them each thread
+ *  reads 2^7 records, one after another, and the block's records take 32 KB of shared memory. */
+enum { KS_MAP_TOTAL_THREADS = 512 };
 
 /** The kernels in the order of `phase`. Module ks_map_alone also has reduce, rerun and review with a thread for each
  *  piece: ks_map_reduce_N_M, ... for N <= 4 states and M <= 2 entries, M <= N. */
