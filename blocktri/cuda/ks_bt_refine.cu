@@ -132,7 +132,8 @@ KS_DEVICE double ks_bt_block_sum(double *part, double value, bool largest)
 KS_KERNEL_BOUNDS(ks_bt_refine_shares_of, ks_bt_refine_args, KS_BT_THREADS, 8)
 {
     KS_SHARED(double, part, KS_BT_THREADS);
-    const int n = args.n, shares = (int)ks_bt_refine_shares(n);
+    const int n = args.n;
+    const unsigned shares = (unsigned)ks_bt_refine_shares(n);
     const int64_t block = blockIdx.x / shares, system = block / args.N, k = block % args.N;
     const int64_t size = (int64_t)n * n, first = blockIdx.x % shares * (int64_t)KS_BT_REFINE_SHARE;
     const int64_t left = size - first;

@@ -9,9 +9,9 @@
 #include "series.h"
 
 /** Least numbers of states for which these kernels take the ordinary steps. With at most KS_ROWS_ENTRIES entries, and
- *  where rows are vectors (row_step_text.h), they start at KS_ROWS_FROM_F64 or KS_ROWS_FROM_F32. Measured: below, the
- *  text with literal sizes is faster. */
-enum { KS_TILED_FROM = 4, KS_ROWS_FROM_F64 = 2, KS_ROWS_FROM_F32 = 3, KS_ROWS_ENTRIES = 4 };
+ *  where rows are vectors (row_step_text.h), they start at KS_ROWS_FROM. Measured: below, the text with literal sizes is
+ *  faster. */
+enum { KS_TILED_FROM = 4, KS_ROWS_FROM = 2, KS_ROWS_ENTRIES = 4 };
 /** The same for AVX-512. Measured: with up to 12 states the lanes of a vector that stay empty cost more than the others
  *  gain. Exceptions are 7 and 8 states in double with few entries, whose rows fill a vector, and 12 in single
  *  precision. */

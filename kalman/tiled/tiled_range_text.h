@@ -271,6 +271,21 @@ KS_HD void KS_T(ks_row_load)(int n, const KS_NUM *A, KS_T(ks_quad) row[2])
                       : KS_MIX(last, none, 3, 4, 5, 6);
 }
 
+typedef KS_NUM KS_T(ks_eight) __attribute__((vector_size(8 * sizeof(KS_NUM))));
+typedef KS_NUM KS_T(ks_eight_at) __attribute__((vector_size(8 * sizeof(KS_NUM)), aligned(sizeof(KS_NUM)), may_alias));
+
+/** Store a row of n = 4 or 8 numbers. No vector is written in two parts: a load that follows at once would wait for
+ *  both. */
+KS_HD void KS_T(ks_row_store)(int n, const KS_T(ks_quad) row[2], KS_NUM *to)
+{
+    if (n == 8 && KS_LANES == 8) {
+        *(KS_T(ks_eight_at) *)(void *)to = KS_MIX(row[0], row[1], 0, 1, 2, 3, 4, 5, 6, 7);
+        return;
+    }
+    KS_STORE4(to, row[0]);
+    if (n > 4) KS_STORE4(to + 4, row[1]);
+}
+
 /** B <- A (m, n). Rows of A are n apart, rows of B ks_padded(n), padded by zeros. */
 KS_HD void KS_T(ks_rows_pad)(int m, int n, const KS_NUM *A, KS_NUM *B)
 {
@@ -279,13 +294,11 @@ KS_HD void KS_T(ks_rows_pad)(int m, int n, const KS_NUM *A, KS_NUM *B)
     for (int i = 0; i < m; ++i) {
         KS_T(ks_quad) row[2];
         KS_T(ks_row_load)(n, A + n * i, row);
-        KS_STORE4(B + padded * i, row[0]);
-        if (padded > 4) KS_STORE4(B + padded * i + 4, row[1]);
+        KS_T(ks_row_store)(padded, row, B + padded * i);
     }
 }
 
-/** B <- Aᵀ with A (n, n), rows n and ks_padded(n) apart. No vector of B is written in two parts: a load that follows at
- *  once would wait for both. */
+/** B <- Aᵀ with A (n, n), rows n and ks_padded(n) apart. */
 KS_HD void KS_T(ks_rows_transpose)(int n, const KS_NUM *A, KS_NUM *B)
 {
     const int padded = KS_T(ks_padded)(n);
@@ -293,16 +306,19 @@ KS_HD void KS_T(ks_rows_transpose)(int n, const KS_NUM *A, KS_NUM *B)
 #pragma GCC unroll 8
     for (int i = 0; i < n; ++i) KS_T(ks_row_load)(n, A + n * i, row[i]);
 #pragma GCC unroll 2
-    for (int r = 0; r < padded / 4; ++r)
+    for (int c = 0; c < (n + 3) / 4; ++c) {
+        KS_T(ks_quad) to[4][2];
 #pragma GCC unroll 2
-        for (int c = 0; c < (n + 3) / 4; ++c) {
-            KS_T(ks_quad) t[4] = { row[4 * r][c], row[4 * r + 1][c], row[4 * r + 2][c],
-                                   row[4 * r + 3][c] };
+        for (int r = 0; r < 2; ++r) {
+            KS_T(ks_quad) t[4] = { row[4 * r][c], row[4 * r + 1][c], row[4 * r + 2][c], row[4 * r + 3][c] };
             KS_TRANSPOSE4(t);
 #pragma GCC unroll 4
-            for (int i = 0; i < 4; ++i)
-                if (4 * c + i < n) KS_STORE4(B + (4 * c + i) * padded + 4 * r, t[i]);
+            for (int i = 0; i < 4; ++i) to[i][r] = t[i];
         }
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i)
+            if (4 * c + i < n) KS_T(ks_row_store)(padded, to[i], B + (4 * c + i) * padded);
+    }
 }
 
 /** Set the blocks of the transition into step k. fresh: those that do not vary must be set, too. */

@@ -280,7 +280,9 @@ static void information_not_enough(void **state)
     for (int p = 0; p < 2; ++p) {
         golden *in = sum_observed(16, p == KS_F64 ? 0x1p-30 : 0x1p-20, 0, 16);
         golden *middle = sum_observed(0x1p17, 1, T, 0);
-        golden *late = sum_observed(1, 1, T - 250, p == KS_F64 ? 1024 : 64);
+        /* In single precision R = 1 would be where steps lose digits, and which ones are filtered again depends on where
+         * a range ends. */
+        golden *late = sum_observed(1, p == KS_F64 ? 1 : 0.25, T - 250, p == KS_F64 ? 1024 : 64);
         golden *never = sum_observed(1, 1, T, 0);
         takes(in, (ks_precision)p, 2, &sequential, KS_OK, ~0);
         takes(middle, (ks_precision)p, 2, &sequential, KS_OK, ~0);

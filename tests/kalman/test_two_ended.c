@@ -132,7 +132,8 @@ static void array_form_where_needed(void **state)
         ks_info info = error_within(easy, (ks_precision)p, p == KS_F64 ? 1e-10 : 1e-3);
         assert_true(info.array_steps <= 6);
         info = error_within(hard, (ks_precision)p, p == KS_F64 ? 1e-9 : 1e-2);
-        assert_true(info.array_steps >= 30);
+        /* A fifth of the 60 steps at least, both ways: the left may take the ordinary form for such observations. */
+        assert_true(info.array_steps >= 24);
         golden_free(easy);
         golden_free(hard);
     }
