@@ -99,6 +99,7 @@ ks_status ks_start_make(ks_start *start, const ks_plan_run *run, ks_view P0_inf,
     ks_series_of(run, b, &start->series);
     /* Numbers of the model may themselves be rounded to single precision. */
     start->tiny = plan->mean_bytes == sizeof(double) ? 0x1p-33 : 0x1p-17;
+    start->grain = plan->mean_bytes == sizeof(double) ? 0x1p-46 : 0x1p-20;
     ks_carver measure = ks_carver_at(NULL);
     carve(&measure, start);
     if (!ks_start_allocate(plan->context, &measure, &start->memory)) return KS_ENOMEM;

@@ -27,6 +27,7 @@ typedef struct ks_start {
     size_t bytes;               /* of a number of the model and the means     */
     int n, m, d, N;
     double tiny;                /* relative size of what round-off of model and data may leave of a zero */
+    double grain;               /* a number of the model so much smaller than others counts as round-off of a zero */
     double *A;                  /* (n, n), of which n x d are used: A[i * d + c] */
     double *centre;             /* (d) */
     double *width;              /* (d) */
@@ -52,11 +53,12 @@ static inline int ks_start_stays(const ks_start *start, int64_t k) { return k ==
  *  they are in the state: X[c] = F ... F A U[c]'. */
 typedef struct ks_unknown {
     int n, d, q;
-    double tiny;
+    double tiny, grain;
     double *U, *X;
     double *terms;  /* (d, d): sizes of what entries of U are the sums of, at most 1 */
     double *whole;  /* (d, n): rows F ... F A e_c, X[c] = sum over e of U[c, e] whole[e] */
     double *size;   /* (d, n): of each direction, the size of the terms that X is the sum of */
+    double *all;    /* (n): of all directions, told or not, the size of what they are in each state */
     double *moved;  /* (n) scratch */
     double *shares; /* (d) scratch */
 } ks_unknown;

@@ -12,6 +12,7 @@ void ks_unknown_carve(ks_carver *carver, const ks_start *start, ks_unknown *unkn
     unknown->X = ks_carve(carver, d * n, one);
     unknown->whole = ks_carve(carver, d * n, one);
     unknown->size = ks_carve(carver, d * n, one);
+    unknown->all = ks_carve(carver, n, one);
     unknown->moved = ks_carve(carver, n, one);
     unknown->shares = ks_carve(carver, d, one);
 }
@@ -29,6 +30,8 @@ int ks_unknown_make(ks_unknown *unknown, const ks_start *start, ks_carver *memor
 static void measure(ks_unknown *unknown)
 {
     const int n = unknown->n, d = unknown->d;
+    ks_zero_f64(n, unknown->all);
+    for (int i = 0; i < d * n; ++i) unknown->all[i % n] += fabs(unknown->whole[i]);
     for (int c = 0; c < unknown->q; ++c) {
         double *size = unknown->size + c * n, *X = unknown->X + c * n;
         ks_zero_f64(n, size);
@@ -47,6 +50,7 @@ void ks_unknown_start(ks_unknown *unknown, const ks_start *start)
     unknown->n = n;
     unknown->d = unknown->q = d;
     unknown->tiny = start->tiny;
+    unknown->grain = start->grain;
     ks_identity_f64(d, unknown->U);
     ks_identity_f64(d, unknown->terms);
     ks_transpose_f64(n, d, start->A, unknown->X);
@@ -54,10 +58,42 @@ void ks_unknown_start(ks_unknown *unknown, const ks_start *start)
     measure(unknown);
 }
 
+/* A sum of states with coefficients h for a direction that is `row` in the state, whose terms are of the sizes `size`.
+ * It is zero where its terms cancel, or where it is round-off of h beside what all directions make of the sum: three
+ * steps of a cycle of six are -I, whose other entries are some 1e-17, and a step of one of four has the cosine of a
+ * right angle, 6e-17. Left where they are, they would be directions with nothing larger beside them from then on. */
+static double sum_of(const ks_unknown *unknown, const double *h, const double *row, const double *size)
+{
+    double sum = 0, terms = 0, all = 0;
+    for (int i = 0; i < unknown->n; ++i) {
+        sum += h[i] * row[i];
+        terms += fabs(h[i]) * fabs(size[i]);
+        all += fabs(h[i]) * unknown->all[i];
+    }
+    return fabs(sum) > unknown->tiny * terms && fabs(sum) > unknown->grain * all ? sum : 0;
+}
+
+/* Clear what is round-off in F (n, n) in whatever units the states are: products along a way back to the same state do
+ * not depend on these. An entry on the diagonal is compared with ways over another state, such as the cosine of a right
+ * angle with the sines; one beside it, if there is a way back, with those that stay, such as the sine of a straight angle
+ * with the cosines. */
+static void clear_grain(int n, double grain, double *F)
+{
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) {
+            double *const to = F + i * n + j, *const back = F + j * n + i;
+            const double beside = sqrt(fabs(*to)) * sqrt(fabs(*back));
+            const double stay = sqrt(fabs(F[i * n + i])) * sqrt(fabs(F[j * n + j]));
+            if (i == j || *back == 0) continue;
+            if (fabs(F[i * n + i]) <= grain * beside) F[i * n + i] = 0;
+            if (beside <= grain * stay && fabs(*to) <= grain * stay) *to = 0;
+        }
+}
+
 static void move_row(ks_unknown *unknown, const double *F, double *row)
 {
     const int n = unknown->n;
-    for (int i = 0; i < n; ++i) unknown->moved[i] = ks_dot(n, F + i * n, row);
+    for (int i = 0; i < n; ++i) unknown->moved[i] = sum_of(unknown, F + i * n, row, row);
     ks_copy_f64(n, unknown->moved, row);
 }
 
@@ -66,6 +102,7 @@ void ks_unknown_move(ks_unknown *unknown, const ks_start *start, int64_t k)
     const int n = unknown->n;
     if (ks_start_stays(start, k) || !ks_unknown_left(unknown)) return;
     ks_start_transition(start, k, start->move);
+    clear_grain(n, unknown->grain, start->move);
     for (int c = 0; c < unknown->q; ++c) move_row(unknown, start->move, unknown->X + c * n);
     for (int c = 0; c < unknown->d; ++c) move_row(unknown, start->move, unknown->whole + c * n);
     measure(unknown);
@@ -100,10 +137,7 @@ static int find_shares(const ks_unknown *unknown, const double *h)
     const int n = unknown->n;
     int any = 0;
     for (int c = 0; c < unknown->q; ++c) {
-        double whole = 0;
-        for (int i = 0; i < n; ++i) whole += fabs(h[i]) * unknown->size[c * n + i];
-        const double share = ks_dot(n, h, unknown->X + c * n);
-        unknown->shares[c] = fabs(share) > unknown->tiny * whole ? share : 0;
+        unknown->shares[c] = sum_of(unknown, h, unknown->X + c * n, unknown->size + c * n);
         any |= unknown->shares[c] != 0;
     }
     return any;

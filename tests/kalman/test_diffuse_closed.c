@@ -179,6 +179,97 @@ static void told_by_a_combination(void **state)
             }
 }
 
+/* A level and a cycle, observed every `every` steps from step `from` on for a while and then always; F as sine and cosine
+ * are computed. */
+static golden *level_and_cycle(int period, int every, int from, int with_level)
+{
+    enum { T = 60, RARE = 36 };
+    const double angle = 2 * 3.14159265358979323846 / period, c = cos(angle), s = sin(angle);
+    const double F[] = { 1, 0, 0, 0, c, s, 0, -s, c }, H[] = { with_level, 1, 0 }, R[] = { 0.5 };
+    const double Q[] = { 0.01, 0, 0, 0, 0.01, 0, 0, 0, 0.01 };
+    double y[T];
+    for (int k = 0; k < T; ++k)
+        y[k] = k >= RARE || k % every == from ? 3 + 2 * cos(0.5 * k) + 0.5 * ((double)(k * 7 % 11) / 11) : (double)NAN;
+    golden *g = model_of(T, 3, 1, F, Q, H, R, y);
+    model_round(g);
+    memcpy(g->F.f64, F, sizeof F);
+    return g;
+}
+
+/* After half a period a cycle is where it was, but for its sign: of two states rare observations tell one, and round-off
+ * of the other beside it is none of it. The finite prior is so wide that its own share is 1e-8. */
+static void aliased(golden *g, const double *P0_inf, int directions, const method_case *m, ks_precision precision)
+{
+    const double wide = 0x1p28, bound = precision == KS_F64 ? 1e-6 : 2e-3;
+    const unsigned outputs = KS_OUT_LOGLIK | (m->job == KS_JOB_SMOOTH ? KS_OUT_SMOOTHED_MEAN | KS_OUT_SMOOTHED_COV : 0);
+    const int n = g->nx;
+    for (int i = 0; i < n * n; ++i) g->P0.f64[i] = wide * P0_inf[i];
+    golden_buffers *b = run_well(g, first_method(m->job), KS_F64, 1, outputs, NULL);
+    memset(g->P0.f64, 0, (size_t)(n * n) * sizeof *g->P0.f64);
+    diffuse_case c = { .g = g, .P0_inf = P0_inf, .m = m, .precision = precision, .outputs = outputs };
+    diffuse_well(&c);
+    const golden_results *r = golden_widen(c.buffers), *expected = golden_widen(b);
+    close_to(*results_block(r, KS_OUT_LOGLIK, 0, 0),
+             *results_block(expected, KS_OUT_LOGLIK, 0, 0) + 0.5 * directions * log(wide), bound);
+    for (int64_t k = 0; k < g->T && m->job == KS_JOB_SMOOTH; ++k)
+        for (int i = 0; i < n; ++i) {
+            const double variance = results_block(expected, KS_OUT_SMOOTHED_COV, 0, k)[(n + 1) * i];
+            close_to(results_block(r, KS_OUT_SMOOTHED_MEAN, 0, k)[i] / sqrt(variance + 1e-12),
+                     results_block(expected, KS_OUT_SMOOTHED_MEAN, 0, k)[i] / sqrt(variance + 1e-12), bound);
+            close_to(results_block(r, KS_OUT_SMOOTHED_COV, 0, k)[(n + 1) * i], variance, bound);
+        }
+    golden_buffers_free(c.buffers);
+    golden_buffers_free(b);
+}
+
+/* The same by all methods that take steps in order. */
+static void aliased_by_all(golden *g, const double *P0_inf, int directions)
+{
+    for (int a = 0; a < all_methods_count; ++a)
+        for (int p = KS_F64; p <= KS_MIXED && route_of(&all_methods[a]) == GOLDEN_STEPS; ++p)
+            if (p != KS_MIXED || takes_mixed(&all_methods[a]))
+                aliased(g, P0_inf, directions, &all_methods[a], (ks_precision)p);
+}
+
+static void aliased_cycles(void **state)
+{
+    (void)state;
+    static const struct { int period, every, from, with_level; } cases[] = {
+        { 6, 3, 0, 1 }, { 6, 3, 0, 0 }, { 4, 2, 0, 1 },  { 4, 2, 1, 1 },
+        { 4, 2, 1, 0 }, { 4, 4, 0, 1 }, { 12, 6, 0, 1 }, { 12, 6, 3, 0 },
+    };
+    static const double all[] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, first[] = { 1, 0, 0, 0, 1, 0, 0, 0, 0 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const int with_level = cases[i].with_level;
+        golden *g = level_and_cycle(cases[i].period, cases[i].every, cases[i].from, with_level);
+        for (int some = 0; some < 2; ++some) {
+            double P0_inf[9];
+            memcpy(P0_inf, some ? first : all, sizeof P0_inf);
+            P0_inf[0] = with_level;
+            aliased_by_all(g, P0_inf, 2 - some + with_level);
+        }
+        golden_free(g);
+    }
+}
+
+/* A level whose slope alone is observed at first, and what round-off has left of it in the slope's own transition. */
+static void round_off_in_F(void **state)
+{
+    (void)state;
+    enum { T = 40, LEVEL_FROM = 10 };
+    const double F[] = { 1, 1, 3e-17, 1 }, Q[] = { 0.1, 0, 0, 0.2 }, H[] = { 1, 0, 0, 1 }, R[] = { 1, 0, 0, 2 };
+    const double P0_inf[] = { 1, 0, 0, 1 };
+    double y[2 * T];
+    for (int k = 0; k < T; ++k) {
+        y[2 * k] = k < LEVEL_FROM ? (double)NAN : 5 + 0.3 * k + cos(0.7 * k);
+        y[2 * k + 1] = 0.3 + 0.5 * sin(1.3 * k);
+    }
+    golden *g = model_of(T, 2, 2, F, Q, H, R, y);
+    model_round(g);
+    aliased_by_all(g, P0_inf, 2);
+    golden_free(g);
+}
+
 /* A level and what has decayed to 2^-40 of it when the first observation comes, which tells the level; the second one
  * tells the other. In whatever units the two are. */
 static void directions_of_any_size(void **state)
@@ -219,6 +310,8 @@ int main(void)
         cmocka_unit_test(trend_with_a_gap),
         cmocka_unit_test(told_exactly),
         cmocka_unit_test(told_by_a_combination),
+        cmocka_unit_test(aliased_cycles),
+        cmocka_unit_test(round_off_in_F),
         cmocka_unit_test(directions_of_any_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
