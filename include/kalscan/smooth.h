@@ -40,7 +40,9 @@
  * only.
  *
  * Real time: plan a filter of one step (T = 1) and run it at each observation under KS_PRIOR_X0. Pass filtered_mean and
- * filtered_cov of the previous run as m0 and P0. Outputs must not overlap inputs, so alternate between two buffers.
+ * filtered_cov of the previous run as m0 and P0. Outputs must not overlap inputs, so alternate between two buffers. With
+ * a diffuse prior begin with a ks_diffuse_run() (<kalscan/diffuse.h>) of the first rows, as many as leave filtered_cov
+ * without infinite entries.
  *
  * Storage: matrices are dense and row-major. Arrays hold double or float, as the plan's precision says (ks_precision);
  * log-likelihoods are always double. Strides count elements. A stride of 0 in an input means that all steps, or all
