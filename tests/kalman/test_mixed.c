@@ -117,7 +117,10 @@ static void drifting_states(void **state)
             const golden_difference mixed = off_by(g, &jobs[j], KS_MIXED, MEANS);
             const golden_difference sum = off_by(g, &jobs[j], KS_MIXED, KS_OUT_LOGLIK);
             assert_true(single.error > 1e-2);
-            assert_true(mixed.error < 5e-5); /* some 1e-5, by how steps round */
+            /* A gain has some 2 nx + 3 round-offs of 2^-24, and the filter and the way back remember ten steps each
+             * (the closed loop has eigenvalues of .90): 8e-6 of a step's innovation, of which the largest of 3000 are
+             * several standard deviations. */
+            assert_true(mixed.error < 6 * 8e-6);
             assert_true(sum.error < 1e-6);
         }
         golden_free(g);

@@ -212,7 +212,7 @@ void ks_chunks_ring(const ks_scan_device *d, ks_pass pass, int blocks, ks_ring *
     const int slots = team->lanes ? team->teams : KS_CHUNK_THREADS, barriers = team->lanes ? slots : 0;
     const int64_t wanted = (chunks + slots - 1) / slots;
     const int64_t launched = team->blocks && team->blocks < wanted ? team->blocks : wanted;
-    /* Blocks that share a multiprocessor: no more than the launch has for each. */
+    /* Blocks that share a multiprocessor: no more than a launch of all chunks has for each. */
     const int64_t all = (launched + gpu->multiprocessors - 1) / gpu->multiprocessors;
     const int64_t beside = all < blocks ? all : blocks;
     const int64_t share = ((int64_t)gpu->block_shared + KEPT) / (beside > 0 ? beside : 1) - KEPT;
